@@ -1,0 +1,53 @@
+"""`blender -b FILE --command topple bake --output OUT.blend`: a bake without a window."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import bpy
+
+from .. import core
+from . import messages
+
+COMMAND = "topple"
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command in the file Blender has open; return the exit code."""
+    options = _parser().parse_args(arguments)
+    folder = options.output.absolute().parent
+    if not folder.is_dir():
+        return _fail(messages.missing_folder(str(folder)))
+
+    from .baking import bake_scene  # loads the solver, for which Blender's start need not wait
+
+    try:
+        summary = bake_scene(bpy.context, _print_progress)
+    except core.ToppleError as error:
+        return _fail(str(error))
+    bpy.ops.wm.save_as_mainfile(filepath=str(options.output.absolute()), copy=True, check_existing=False)
+    for warning in summary.warnings:
+        print(f"topple: {warning}", file=sys.stderr)
+    print(messages.bake_finished(summary.bodies, summary.frames, summary.max_penetration))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"blender -b FILE --command {COMMAND}", description="Topple rigid bodies without a window."
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    bake = commands.add_parser("bake", help="bake the open file's bodies into keyframes and save a copy")
+    bake.add_argument("--output", type=Path, required=True, metavar="OUT.blend", help="file to write")
+    return parser
+
+
+def _print_progress(stage: str, done: int, total: int) -> None:
+    end = "\n" if done >= total else ""
+    print(f"\r{f'{stage}: {done}/{total}':<40}", end=end, file=sys.stderr, flush=True)
+
+
+def _fail(message: str) -> int:
+    print(f"topple: {message}", file=sys.stderr)
+    return 1

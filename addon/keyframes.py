@@ -1,0 +1,70 @@
+"""F-curves in bulk, the same way on every Blender.
+
+Blender 4.2 keeps F-curves in the action itself; from 4.4 an action has slots, and each slot's
+curves lie in a channelbag; 5.0 removed the old access. Both holders have `.fcurves` and `.groups`,
+so only finding the holder differs.
+"""
+
+from typing import Any
+
+import bpy
+import numpy as np
+
+GROUP = "Object Transforms"  # the name Blender gives the group of these channels
+LINEAR = 1  # value of the interpolation in the file format, as foreach_set wants it
+
+
+def has_slots(action: bpy.types.Action) -> bool:
+    """Whether this Blender's actions have slots (4.4 and later)."""
+    return hasattr(action, "slots")
+
+
+def find_curve_holder(action: bpy.types.Action, slot_identifier: str) -> Any | None:
+    """The holder of a slot's F-curves, or None when the slot has none yet."""
+    if not has_slots(action):
+        return action
+    slot = action.slots.get(slot_identifier)
+    if slot is None:
+        return None
+    for layer in action.layers:
+        for strip in layer.strips:
+            holder = strip.channelbag(slot)
+            if holder is not None:
+                return holder
+    return None
+
+
+def assign_with_curve_holder(obj: bpy.types.Object, action: bpy.types.Action, slot_identifier: str) -> Any:
+    """Assign an action (and its slot, made where missing) to an object; return the curve holder."""
+    animation = obj.animation_data_create()
+    animation.action = action
+    if not has_slots(action):
+        return action
+    slot = action.slots.get(slot_identifier) or action.slots.new(obj.id_type, obj.name)
+    animation.action_slot = slot
+    layer = action.layers[0] if action.layers else action.layers.new("Layer")
+    strip = layer.strips[0] if layer.strips else layer.strips.new(type="KEYFRAME")
+    return strip.channelbag(slot, ensure=True)
+
+
+def write_curves(holder: Any, path: str, frames: np.ndarray, values: np.ndarray) -> None:
+    """Write one linear F-curve per channel.
+
+    Args:
+        holder: From `assign_with_curve_holder`; has no curve of this path.
+        path: RNA path, for example "location".
+        frames: Frame numbers, shape (frames,).
+        values: Channel values, shape (frames, channels).
+    """
+    group = holder.groups.get(GROUP) or holder.groups.new(GROUP)
+    points = np.empty((len(frames), 2), dtype=np.float32)
+    points[:, 0] = frames
+    linear = np.full(len(frames), LINEAR, dtype=np.int32)
+    for channel in range(values.shape[1]):
+        points[:, 1] = values[:, channel]
+        curve = holder.fcurves.new(path, index=channel)
+        curve.group = group
+        curve.keyframe_points.add(len(frames))
+        curve.keyframe_points.foreach_set("co", points.ravel())
+        curve.keyframe_points.foreach_set("interpolation", linear)
+        curve.update()

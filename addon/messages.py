@@ -1,0 +1,82 @@
+"""Every sentence the add-on says, in one place. Pure: no bpy.
+
+An error says what is wrong and what to change; the error type puts the body's name in front.
+"""
+
+NO_BODIES = "no Topple bodies in this view layer: select objects and choose Add Topple Bodies"
+NO_DYNAMIC_BODIES = "no dynamic Topple body in this view layer, so nothing would move: make a body Dynamic"
+EMPTY_FRAME_RANGE = "the scene's frame range has a single frame: set the end after the start"
+
+NO_GEOMETRY = "objects of this type have no surface: add Topple bodies to meshes, curves, texts or metaballs"
+NO_FACES = "it has no faces: give it a solid mesh, or remove it from Topple"
+NOT_FINITE = "its transform contains a value that is not a number: clear its location, rotation and scale"
+LINKED = "it is linked from a library and cannot get keyframes: make it local or a library override"
+DRIVEN = "its transform has a driver, which would win over keyframes: remove it or make the body Animated"
+ANIMATED_DELTA = "its delta transform is animated, which would move the bake: remove those keyframes"
+SOLO_TRACK = "an NLA track of it is set to solo, which would hide the bake: switch solo off"
+FLATTENED = "its scale is zero somewhere in the frame range: keep it above zero"
+FLAT_PARENT = "its parent has a zero scale in the frame range, so no keyframe can place it: scale the parent"
+
+NOT_A_BOX_CENTRE = "its bounds are not centred on its origin or are sheared: the corners' hull is used"
+NOT_A_SPHERE_CENTRE = "its bounds are not centred on its origin, as a Sphere needs: its convex hull is used"
+NOT_ROUND = "its bounds are not as wide as high, as a Sphere needs: its convex hull is used"
+SHEARING_PARENT = "its parent is scaled unevenly, so keyframes can show its rotation only nearly"
+DISABLED = "it is disabled in viewports and is left out"
+
+SELECT_OBJECTS = "select objects with a surface first"
+NOTHING_BAKED = "nothing is baked in this scene"
+
+
+def zero_scale(axis: int) -> str:
+    """A scale axis of zero leaves no solid."""
+    return f"its scale along {'XYZ'[axis]} is zero: give it (or its parent) a scale there"
+
+
+def constrained(constraint: str) -> str:
+    """An object constraint acts after keyframes."""
+    return f"its constraint '{constraint}' would win over keyframes: mute it or make the body Animated"
+
+
+def carried(kind: str, ancestor: str) -> str:
+    """A body whose path is given hangs on one whose path is computed."""
+    return f"it is {kind} but follows its dynamic parent '{ancestor}': make it Dynamic or clear the parent"
+
+
+def skipped_linked(name: str) -> str:
+    """An object that cannot be changed here."""
+    return f"'{name}' is linked from a library and was left as it is: make it local or a library override"
+
+
+def note(name: str, text: str) -> str:
+    """A remark about one body, in the form of the errors."""
+    return f"body '{name}': {text}"
+
+
+def bake_finished(bodies: int, frames: int, max_penetration: float) -> str:
+    """Summary of a bake."""
+    baked = _count(bodies, "body", "bodies")
+    return f"Baked {baked} over {frames} frames, deepest overlap {max_penetration:.1e} m"
+
+
+def bake_cleared(bodies: int) -> str:
+    """Summary of Clear Bake."""
+    return f"Cleared the bake of {_count(bodies, 'body', 'bodies')}"
+
+
+def bodies_added(bodies: int) -> str:
+    """Summary of Add Topple Bodies."""
+    return f"Added {_count(bodies, 'body', 'bodies')}"
+
+
+def bodies_removed(bodies: int) -> str:
+    """Summary of Remove Topple Bodies."""
+    return f"Removed {_count(bodies, 'body', 'bodies')}"
+
+
+def missing_folder(folder: str) -> str:
+    """The output's folder does not exist."""
+    return f"the folder '{folder}' does not exist: create it or choose another --output"
+
+
+def _count(number: int, singular: str, plural: str) -> str:
+    return f"{number} {singular if number == 1 else plural}"

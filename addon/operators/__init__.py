@@ -1,0 +1,5 @@
+"""Operators: what the artist can do. Each file holds the operators of one task."""
+
+from . import bake, bodies
+
+CLASSES = (*bodies.CLASSES, *bake.CLASSES)

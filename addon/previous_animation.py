@@ -1,0 +1,141 @@
+"""What an object was animated by before its bake: kept, shown for a while, given back.
+
+`Object.topple.previous` keeps it in the .blend from the first bake until Clear Bake; baking again
+replaces the bake alone. An action made by a bake carries a mark, so that an action the artist put
+in its place is never taken for a bake.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from typing import Any
+
+import bpy
+
+from .keyframes import has_slots
+
+BAKE_MARK = "topple_bake"
+
+
+@dataclass(frozen=True)
+class AnimationState:
+    """Action, slot, place in the NLA stack and pose; the names are those of `previous`."""
+
+    has_animation_data: bool
+    action: bpy.types.Action | None
+    slot_identifier: str
+    blend_type: str
+    extrapolation: str
+    influence: float
+    location: tuple[float, ...]
+    rotation_euler: tuple[float, ...]
+    rotation_quaternion: tuple[float, ...]
+    rotation_axis_angle: tuple[float, ...]
+
+
+def current_state(obj: bpy.types.Object) -> AnimationState:
+    """How an object is animated and placed now."""
+    animation = obj.animation_data
+    action = animation.action if animation else None
+    slot = animation.action_slot if action and has_slots(action) else None
+    return AnimationState(
+        has_animation_data=animation is not None,
+        action=action,
+        slot_identifier=slot.identifier if slot else "",
+        blend_type=animation.action_blend_type if animation else "REPLACE",
+        extrapolation=animation.action_extrapolation if animation else "HOLD",
+        influence=animation.action_influence if animation else 1.0,
+        location=tuple(obj.location),
+        rotation_euler=tuple(obj.rotation_euler),
+        rotation_quaternion=tuple(obj.rotation_quaternion),
+        rotation_axis_angle=tuple(obj.rotation_axis_angle),
+    )
+
+
+def apply_state(obj: bpy.types.Object, state: AnimationState) -> None:
+    """Animate and place an object as it was."""
+    if state.has_animation_data:
+        animation = obj.animation_data_create()
+        animation.action = state.action
+        if state.action and state.slot_identifier:
+            animation.action_slot = state.action.slots.get(state.slot_identifier)
+        animation.action_blend_type = state.blend_type
+        animation.action_extrapolation = state.extrapolation
+        animation.action_influence = state.influence
+    else:
+        _drop_animation_data(obj)
+    obj.location = state.location
+    obj.rotation_euler = state.rotation_euler
+    obj.rotation_quaternion = state.rotation_quaternion
+    obj.rotation_axis_angle = state.rotation_axis_angle
+
+
+def bake_of(obj: bpy.types.Object) -> bpy.types.Action | None:
+    """The action of an object's bake, or None where it has no bake that can be cleared."""
+    action = obj.animation_data.action if obj.animation_data else None
+    return action if action and action.get(BAKE_MARK) and obj.topple.previous.stored else None
+
+
+def is_baked(obj: bpy.types.Object) -> bool:
+    """Whether an object moves by a bake that can be cleared."""
+    return bake_of(obj) is not None
+
+
+def state_before_bake(obj: bpy.types.Object) -> AnimationState:
+    """What Clear Bake will give back: the stored state of a baked object, else the current one."""
+    return _load(obj.topple.previous) if is_baked(obj) else current_state(obj)
+
+
+def store_state(obj: bpy.types.Object, state: AnimationState) -> None:
+    """Keep a state in the .blend; the bake must have been assigned."""
+    previous = obj.topple.previous
+    for field in fields(state):
+        setattr(previous, field.name, getattr(state, field.name))
+    previous.stored = True
+
+
+def give_back(obj: bpy.types.Object) -> None:
+    """Animate an object as before its bake."""
+    apply_state(obj, _load(obj.topple.previous))
+    forget(obj)
+
+
+def forget(obj: bpy.types.Object) -> None:
+    """Drop what is stored; the object keeps the animation it has."""
+    obj.topple.property_unset("previous")
+
+
+def remove_unused(actions: Iterable[bpy.types.Action]) -> None:
+    """Delete actions of bakes, except those that something else uses by now."""
+    # One by one, each removal would search the whole file for users.
+    bpy.data.batch_remove([action for action in actions if action.users == 0])
+
+
+@contextmanager
+def originals_shown(objects: Iterable[bpy.types.Object]) -> Iterator[None]:
+    """Animate baked objects as before their bake for the time of the block."""
+    bakes = [(obj, current_state(obj)) for obj in objects if is_baked(obj)]
+    for obj, _ in bakes:
+        apply_state(obj, _load(obj.topple.previous))
+    try:
+        yield
+    finally:
+        for obj, state in bakes:
+            apply_state(obj, state)
+
+
+def _load(previous: Any) -> AnimationState:
+    values = {field.name: getattr(previous, field.name) for field in fields(AnimationState)}
+    for name in ("location", "rotation_euler", "rotation_quaternion", "rotation_axis_angle"):
+        values[name] = tuple(values[name])
+    return AnimationState(**values)
+
+
+def _drop_animation_data(obj: bpy.types.Object) -> None:
+    """Remove animation data, unless the artist added drivers or NLA tracks since."""
+    animation = obj.animation_data
+    if animation is None:
+        return
+    animation.action = None
+    if not animation.drivers and not animation.nla_tracks:
+        obj.animation_data_clear()

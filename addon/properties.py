@@ -1,0 +1,170 @@
+"""What Topple stores in a .blend: `Object.topple`, `Scene.topple`.
+
+Lengths and velocities are in Blender units and shown with the scene's unit scale; masses and
+densities are in kg and kg/m³ whatever the unit scale. A mass that is not positive is not clamped
+but refused by the bake, with the body's name.
+"""
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    EnumProperty,
+    FloatProperty,
+    FloatVectorProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
+
+KINDS = (
+    ("DYNAMIC", "Dynamic", "Falls, collides and is pushed; gets keyframes"),
+    ("STATIC", "Static", "Stays where it is at the first frame; others collide with it"),
+    ("KINEMATIC", "Animated", "Follows its own animation and pushes dynamic bodies"),
+)
+SHAPES = (
+    ("CONVEX_HULL", "Convex Hull", "Tight convex hull of the evaluated mesh", "MESH_ICOSPHERE", 0),
+    ("BOX", "Box", "Bounding box along the object's axes", "MESH_CUBE", 1),
+    ("SPHERE", "Sphere", "Sphere around the object's origin, as wide as the bounds", "MESH_UVSPHERE", 2),
+    (
+        "PLANE",
+        "Plane",
+        "Endless ground through the origin, solid below local Z (static only)",
+        "MESH_PLANE",
+        3,
+    ),
+)
+MASS_MODES = (
+    ("DENSITY", "Density", "Mass from the volume of the shape"),
+    ("MASS", "Mass", "The same mass whatever the volume"),
+)
+OVERRIDABLE = {"LIBRARY_OVERRIDABLE"}
+
+
+class TopplePreviousAnimation(bpy.types.PropertyGroup):
+    """What an object was animated by before the bake; Clear Bake gives it back.
+
+    The pointer counts as a user, so the action survives saving even when nothing else uses it.
+    """
+
+    stored: BoolProperty()
+    has_animation_data: BoolProperty()
+    action: PointerProperty(type=bpy.types.Action)
+    slot_identifier: StringProperty()
+    blend_type: StringProperty()
+    extrapolation: StringProperty()
+    influence: FloatProperty()
+    location: FloatVectorProperty(size=3)
+    rotation_euler: FloatVectorProperty(size=3)
+    rotation_quaternion: FloatVectorProperty(size=4)
+    rotation_axis_angle: FloatVectorProperty(size=4)
+
+
+class ToppleBody(bpy.types.PropertyGroup):
+    """The rigid body of an object."""
+
+    enabled: BoolProperty(
+        name="Topple Body",
+        description="The object takes part in Topple's simulation",
+        override=OVERRIDABLE,
+    )
+    kind: EnumProperty(
+        name="Type",
+        description="Role in the simulation",
+        items=KINDS,
+        default="DYNAMIC",
+        override=OVERRIDABLE,
+    )
+    shape: EnumProperty(
+        name="Shape", description="Collision shape", items=SHAPES, default="CONVEX_HULL", override=OVERRIDABLE
+    )
+    mass_mode: EnumProperty(
+        name="Mass From",
+        description="Where the mass comes from",
+        items=MASS_MODES,
+        default="DENSITY",
+        override=OVERRIDABLE,
+    )
+    density: FloatProperty(
+        name="Density",
+        description="Mass per volume in kg/m³; water has 1000",
+        default=1000.0,
+        soft_min=1.0,
+        soft_max=20000.0,
+        override=OVERRIDABLE,
+    )
+    mass: FloatProperty(
+        name="Mass",
+        description="Mass of the whole body in kg",
+        default=1.0,
+        soft_min=0.001,
+        soft_max=10000.0,
+        precision=3,
+        override=OVERRIDABLE,
+    )
+    friction: FloatProperty(
+        name="Friction",
+        description="Resistance to sliding; two bodies combine by the geometric mean",
+        default=0.5,
+        min=0.0,
+        soft_max=1.0,
+        override=OVERRIDABLE,
+    )
+    restitution: FloatProperty(
+        name="Bounciness",
+        description="Speed kept in a bounce, 0 to 1; two bodies combine by the geometric mean",
+        default=0.0,
+        min=0.0,
+        max=1.0,
+        override=OVERRIDABLE,
+    )
+    linear_velocity: FloatVectorProperty(
+        name="Velocity",
+        description="Velocity of the centre of mass at the first frame, along the world axes",
+        subtype="VELOCITY",
+        unit="VELOCITY",
+        override=OVERRIDABLE,
+    )
+    angular_velocity: FloatVectorProperty(
+        name="Spin",
+        description="Angular velocity at the first frame in radians per second, about the world axes",
+        subtype="XYZ",
+        override=OVERRIDABLE,
+    )
+    previous: PointerProperty(type=TopplePreviousAnimation, override=OVERRIDABLE)
+
+
+class ToppleWorld(bpy.types.PropertyGroup):
+    """How a scene is solved; gravity and frame range are the scene's own."""
+
+    steps_per_second: IntProperty(
+        name="Step Rate",
+        description="Solver steps in a second of simulated time; more for very fast or very small bodies",
+        default=240,
+        min=1,
+        soft_min=24,
+        soft_max=2000,
+    )
+    tolerance: FloatProperty(
+        name="Tolerance (m)",
+        description="Deepest overlap between bodies the solver leaves, in metres",
+        default=1e-4,
+        min=1e-9,
+        soft_max=0.01,
+        precision=6,
+        step=0.01,
+    )
+
+
+CLASSES = (TopplePreviousAnimation, ToppleBody, ToppleWorld)
+
+
+def register_pointers() -> None:
+    """Attach the groups to Blender's types."""
+    bpy.types.Object.topple = PointerProperty(type=ToppleBody, override=OVERRIDABLE)
+    bpy.types.Scene.topple = PointerProperty(type=ToppleWorld)
+
+
+def unregister_pointers() -> None:
+    """Detach the groups from Blender's types."""
+    del bpy.types.Object.topple
+    del bpy.types.Scene.topple

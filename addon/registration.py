@@ -1,0 +1,39 @@
+"""Everything Topple adds to Blender, and takes away again."""
+
+import os
+
+import bpy
+
+from . import cli, operators, panels, properties
+
+CLASSES = (*properties.CLASSES, *operators.CLASSES, *panels.CLASSES)
+EXTENSION = __package__.rpartition(".")[0]
+
+_commands: list = []  # handles of registered command line commands
+
+
+def register() -> None:
+    """Add classes, properties and the command."""
+    _choose_kernel_cache()
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+    properties.register_pointers()
+    _commands.append(bpy.utils.register_cli_command(cli.COMMAND, cli.run))
+
+
+def unregister() -> None:
+    """Remove what `register` added, in reverse order."""
+    bpy.utils.unregister_cli_command(_commands.pop())
+    properties.unregister_pointers()
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)
+
+
+def _choose_kernel_cache() -> None:
+    """Keep compiled kernels in the extension's user folder: its own is cleared on upgrades.
+
+    Outside an installed extension, as in tests, the core's own choice stands.
+    """
+    if EXTENSION.startswith("bl_ext."):
+        folder = bpy.utils.extension_path_user(EXTENSION, path="numba_cache", create=True)
+        os.environ.setdefault("TOPPLE_CACHE_DIR", folder)

@@ -1,0 +1,296 @@
+"""From a Blender scene to a `core.Scene`, and what the writer must know to write it back.
+
+Each object is read as it looks at the first frame: its evaluated mesh with modifiers, its world
+matrix with parents, scale, mirror and shear. Animated bodies and the parents of dynamic ones are
+then sampled at every frame. The scene is left as it was, on errors too; as on any change of frame,
+a changed value that is animated but not keyed falls back to its animation.
+"""
+
+from __future__ import annotations  # naming core's types must not load the solver
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from .. import core
+from . import messages
+from .body_shapes import collision_shape
+from .keyed_object import KeyedObject, check_can_be_keyed, parent_space, read_keyed_object
+from .previous_animation import originals_shown
+from .properties import KINDS
+from .rigid_frames import (
+    continuous_signs,
+    is_even,
+    is_singular,
+    rotation_of,
+    stretch_of,
+    wxyz_from_rotation,
+    zero_scale_axis,
+)
+from .units import LengthUnit
+
+# Matrices to sample at each frame: what is wanted of which object.
+PathKey = tuple[str, str]
+WORLD, PARENT = "world", "parent"
+MATRIX_OF: dict[str, Callable[[bpy.types.Object], Matrix]] = {
+    WORLD: lambda evaluated: evaluated.matrix_world,
+    PARENT: parent_space,
+}
+
+
+@dataclass(frozen=True)
+class SceneReading:
+    """A scene ready to be solved and written back."""
+
+    scene: core.Scene
+    keyed: tuple[KeyedObject, ...]
+    unit: LengthUnit
+    first_frame: int
+    frames: int
+    fps: float
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _ObjectStart:
+    """An object at the first frame.
+
+    Attributes:
+        world: World matrix, shape (4, 4).
+        stretch: From object coordinates to the axes of the body, shape (3, 3).
+        vertices: Vertices in object coordinates, shape (n, 3).
+    """
+
+    world: np.ndarray
+    stretch: np.ndarray
+    vertices: np.ndarray
+
+
+def read_scene(context: bpy.types.Context) -> SceneReading:
+    """Read the Topple bodies of the context's view layer.
+
+    Raises:
+        SceneError: The scene cannot be simulated or written back; names the body and the remedy.
+        ShapeError: An object has no usable solid.
+    """
+    blender_scene = context.scene
+    first_frame, frames = blender_scene.frame_start, blender_scene.frame_end - blender_scene.frame_start
+    if frames < 1:
+        raise core.SceneError(messages.EMPTY_FRAME_RANGE)
+    fps = blender_scene.render.fps / blender_scene.render.fps_base
+    unit = LengthUnit.of_scene(blender_scene.unit_settings.system, blender_scene.unit_settings.scale_length)
+    context.view_layer.update()  # objects a script has just linked are listed only then
+    objects, notes = _bodies(context.view_layer)
+    dynamic = {obj.name: obj for obj in objects if obj.topple.kind == "DYNAMIC"}
+    carriers = {obj.name_full: _carrier(obj, dynamic) for obj in objects}
+    _check(objects, dynamic, carriers)
+
+    with _frame_kept(blender_scene), originals_shown(dynamic.values()):
+        blender_scene.frame_set(first_frame)
+        depsgraph = context.evaluated_depsgraph_get()
+        starts = {obj.name_full: _read_start(obj, depsgraph) for obj in objects}
+        paths = _sample(_wanted_paths(objects, carriers), context, first_frame, frames)
+        blender_scene.frame_set(first_frame)
+        keyed = tuple(
+            read_keyed_object(
+                obj.evaluated_get(depsgraph),
+                starts[name].world,
+                paths.get((name, PARENT)),
+                carriers[name],
+                paths.get((carriers[name] or "", WORLD)),
+            )
+            for name, obj in dynamic.items()
+        )
+    notes += [
+        messages.note(target.name, messages.SHEARING_PARENT)
+        for target in keyed
+        if target.parent is not None and not is_even(target.parent)
+    ]
+
+    scene = core.Scene(gravity=_gravity(blender_scene, unit))
+    shapes = _Shapes(unit.metres)
+    for obj in objects:
+        start = starts[obj.name_full]
+        shape, remark = shapes.of(obj, start)
+        path = paths.get((obj.name_full, WORLD)) if obj.topple.kind == "KINEMATIC" else None
+        scene.add(_body(obj, start, shape, path, unit, fps))
+        if remark is not None:
+            notes.append(messages.note(obj.name_full, remark))
+    return SceneReading(scene, keyed, unit, first_frame, frames, fps, tuple(notes))
+
+
+def body_objects(view_layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
+    """Objects of a view layer that are Topple bodies."""
+    return [obj for obj in view_layer.objects if obj.topple.enabled]
+
+
+def _bodies(view_layer: bpy.types.ViewLayer) -> tuple[list[bpy.types.Object], list[str]]:
+    """The bodies to simulate, and a note for each left out because Blender does not evaluate it."""
+    bodies = body_objects(view_layer)
+    disabled = [obj for obj in bodies if obj.hide_viewport]
+    notes = [messages.note(obj.name_full, messages.DISABLED) for obj in disabled]
+    bodies = [obj for obj in bodies if not obj.hide_viewport]
+    if not bodies:
+        raise core.SceneError(messages.NO_BODIES)
+    return bodies, notes
+
+
+def _carrier(obj: bpy.types.Object, dynamic: Mapping[str, bpy.types.Object]) -> str | None:
+    """Nearest dynamic body among the parents."""
+    parent = obj.parent
+    while parent is not None:
+        if dynamic.get(parent.name) == parent:
+            return parent.name
+        parent = parent.parent
+    return None
+
+
+def _check(
+    objects: Iterable[bpy.types.Object],
+    dynamic: Mapping[str, bpy.types.Object],
+    carriers: Mapping[str, str | None],
+) -> None:
+    """Refuse what can be seen without evaluating the scene."""
+    if not dynamic:
+        raise core.SceneError(messages.NO_DYNAMIC_BODIES)
+    for obj in objects:
+        carrier = carriers[obj.name_full]
+        if obj.topple.kind == "DYNAMIC":
+            check_can_be_keyed(obj)
+        elif carrier is not None:
+            kind = next(label for value, label, _ in KINDS if value == obj.topple.kind)
+            raise core.SceneError(messages.carried(kind, carrier), body=obj.name_full)
+
+
+def _gravity(blender_scene: bpy.types.Scene, unit: LengthUnit) -> np.ndarray:
+    return unit.to_si(blender_scene.gravity) if blender_scene.use_gravity else np.zeros(3)
+
+
+def _read_start(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> _ObjectStart:
+    evaluated = obj.evaluated_get(depsgraph)
+    world = np.array(evaluated.matrix_world)
+    if not np.isfinite(world).all():
+        raise core.SceneError(messages.NOT_FINITE, body=obj.name_full)
+    axis = zero_scale_axis(world)
+    if axis is not None:
+        raise core.SceneError(messages.zero_scale(axis), body=obj.name_full)
+    scale = np.array(evaluated.scale) * np.array(evaluated.delta_scale)
+    return _ObjectStart(world, stretch_of(world, scale), _vertices(evaluated, obj.name_full))
+
+
+def _vertices(evaluated: bpy.types.Object, name: str) -> np.ndarray:
+    """Vertices of the evaluated surface in object coordinates, shape (n, 3)."""
+    try:
+        mesh = evaluated.to_mesh()
+    except RuntimeError as error:  # Blender's way to say that the type has no geometry
+        raise core.SceneError(messages.NO_GEOMETRY, body=name) from error
+    try:
+        if not mesh.polygons:
+            raise core.SceneError(messages.NO_FACES, body=name)
+        vertices = np.empty(3 * len(mesh.vertices), dtype=np.float32)
+        mesh.vertices.foreach_get("co", vertices)
+    finally:
+        evaluated.to_mesh_clear()
+    return vertices.reshape(-1, 3).astype(np.float64)
+
+
+class _Shapes:
+    """Collision shapes of a scene; copies of an object share one, which is built once."""
+
+    def __init__(self, metres: float) -> None:
+        self.metres = metres
+        self.made: dict[tuple[str, bytes, bytes], tuple[core.Shape, str | None]] = {}
+
+    def of(self, obj: bpy.types.Object, start: _ObjectStart) -> tuple[core.Shape, str | None]:
+        """The shape of an object, and a remark when it is not the one chosen."""
+        choice = obj.topple.shape
+        key = choice, start.stretch.tobytes(), start.vertices.tobytes()
+        if key not in self.made:
+            try:
+                self.made[key] = collision_shape(choice, start.vertices, start.stretch, self.metres)
+            except core.ShapeError as error:
+                raise core.ShapeError(str(error), body=obj.name_full) from error
+        return self.made[key]
+
+
+def _body(
+    obj: bpy.types.Object,
+    start: _ObjectStart,
+    shape: core.Shape,
+    path: np.ndarray | None,
+    unit: LengthUnit,
+    fps: float,
+) -> core.Body:
+    """Describe one object by its pose at the first frame and its settings."""
+    settings = obj.topple
+    mass = {settings.mass_mode.lower(): getattr(settings, settings.mass_mode.lower())}
+    moves = settings.kind == "DYNAMIC"
+    return core.Body(
+        obj.name_full,
+        shape,
+        kind=settings.kind.lower(),
+        position=unit.to_si(start.world[:3, 3]),
+        orientation=wxyz_from_rotation(rotation_of(start.world)),
+        linear_velocity=unit.to_si(settings.linear_velocity) if moves else (0.0, 0.0, 0.0),
+        angular_velocity=np.array(settings.angular_velocity) if moves else (0.0, 0.0, 0.0),
+        restitution=settings.restitution,
+        friction=settings.friction,
+        motion=None if path is None else _motion(path, unit, fps),
+        **(mass if moves else {}),
+    )
+
+
+def _motion(path: np.ndarray, unit: LengthUnit, fps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Times [s], positions [m] and orientations of an animated body."""
+    orientations = continuous_signs(wxyz_from_rotation(rotation_of(path)))
+    return np.arange(len(path)) / fps, unit.to_si(path[:, :3, 3]), orientations
+
+
+def _wanted_paths(
+    objects: Iterable[bpy.types.Object], carriers: Mapping[str, str | None]
+) -> dict[PathKey, bpy.types.Object]:
+    """Which matrices must be known at every frame."""
+    wanted = {}
+    for obj in objects:
+        if obj.topple.kind == "KINEMATIC":
+            wanted[obj.name_full, WORLD] = obj
+        elif obj.topple.kind == "DYNAMIC" and obj.parent is not None:
+            wanted[obj.name, PARENT] = obj
+            carrier = carriers[obj.name]
+            if carrier is not None:
+                wanted[carrier, WORLD] = bpy.data.objects[carrier]
+    return wanted
+
+
+def _sample(
+    wanted: Mapping[PathKey, bpy.types.Object], context: bpy.types.Context, first_frame: int, frames: int
+) -> dict[PathKey, np.ndarray]:
+    """Matrices at every frame, each shape (frames + 1, 4, 4); no frame is visited without need."""
+    if not wanted:
+        return {}
+    paths = {key: np.empty((frames + 1, 4, 4)) for key in wanted}
+    for frame in range(frames + 1):
+        context.scene.frame_set(first_frame + frame)
+        depsgraph = context.evaluated_depsgraph_get()
+        for key, obj in wanted.items():
+            paths[key][frame] = MATRIX_OF[key[1]](obj.evaluated_get(depsgraph))
+    for (name, kind), path in paths.items():
+        if not np.isfinite(path).all():
+            raise core.SceneError(messages.NOT_FINITE, body=name)
+        if is_singular(path):
+            raise core.SceneError(messages.FLAT_PARENT if kind == PARENT else messages.FLATTENED, body=name)
+    return paths
+
+
+@contextmanager
+def _frame_kept(scene: bpy.types.Scene) -> Iterator[None]:
+    """Return to the current frame after the block."""
+    frame, subframe = scene.frame_current, scene.frame_subframe
+    try:
+        yield
+    finally:
+        scene.frame_set(frame, subframe=subframe)

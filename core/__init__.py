@@ -1,0 +1,74 @@
+"""Topple: rigid bodies that touch, stack, slide, roll and bounce the way the equations say.
+
+Units are SI, axes right-handed with z up, quaternions (w, x, y, z); see CONVENTIONS.md.
+
+Public names load on first use, so that `import topple` is quick: numba and scipy come with the
+first name that needs them.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from .errors import SceneError, ShapeError, SolverError, ToppleError
+
+if TYPE_CHECKING:
+    from .geometry.shapes import Box, ConvexHull, Plane, Shape, Sphere
+    from .report import Report
+    from .scene import Body, Motion, Scene
+    from .simulation import Simulation, simulate
+    from .solvers.impulse import ImpulseSolver
+    from .trajectory import Trajectory
+    from .verification import verify
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Body": ".scene",
+    "Box": ".geometry.shapes",
+    "ConvexHull": ".geometry.shapes",
+    "ImpulseSolver": ".solvers.impulse",
+    "Motion": ".scene",
+    "Plane": ".geometry.shapes",
+    "Report": ".report",
+    "Scene": ".scene",
+    "Shape": ".geometry.shapes",
+    "Simulation": ".simulation",
+    "Sphere": ".geometry.shapes",
+    "Trajectory": ".trajectory",
+    "simulate": ".simulation",
+    "verify": ".verification",
+}
+
+__all__ = [
+    "Body",
+    "Box",
+    "ConvexHull",
+    "ImpulseSolver",
+    "Motion",
+    "Plane",
+    "Report",
+    "Scene",
+    "SceneError",
+    "Shape",
+    "ShapeError",
+    "Simulation",
+    "SolverError",
+    "Sphere",
+    "ToppleError",
+    "Trajectory",
+    "__version__",
+    "simulate",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name], __name__), name)
+    globals()[name] = value  # found directly from now on
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

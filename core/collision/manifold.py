@@ -1,0 +1,192 @@
+"""Contact manifolds of two hulls: faces clipped on the separating plane, with stable feature ids.
+
+Frame and symbols as in gjk.py. A manifold holds points of the contact region's outline only
+(Baraff 1989, section 4.2: forces on the vertices of the region can produce any motion that forces
+over all of it can), reduced to at most four that keep its extent.
+
+Source: Baraff 1997, section 7.4 (contact geometry); Sutherland & Hodgman 1974 (clipping).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..geometry.support import vertex
+from ..jit import inlined, kernel
+from ..math3 import mat3, vec3
+
+MAX_POINTS = 4
+# Where the separating plane lies within this angle of a face of either hull, that face's outline is
+# clipped too: the tilted hull will come to rest on it. Beyond, the two edges or vertices touch alone.
+CLIP_COSINE = 0.95
+# Vertices outside a side plane by less than this fraction of the side's length count as inside:
+# boxes stacked flush would otherwise swap a vertex for a cut, and its feature id, by round-off.
+FLUSH = 1e-6
+
+
+class ManifoldScratch(NamedTuple):
+    """Working space of one pair; its rows hold candidates before they are reduced."""
+
+    polygon: np.ndarray  # [m] (2, m, 3) polygon before and after a cut
+    tag: np.ndarray  # (2, m) what each polygon vertex came from
+    count: np.ndarray  # (1,) candidates written
+    p_a: np.ndarray  # [m] (m, 3) point on a, from b's centre of mass
+    normal: np.ndarray  # (m, 3)
+    separation: np.ndarray  # [m] (m,)
+    feature: np.ndarray  # (m,)
+    chosen: np.ndarray  # (MAX_POINTS,) candidates kept
+
+
+def manifold_scratch(largest_loop: int, largest_vertex_count: int) -> ManifoldScratch:
+    """Scratch for faces of up to `largest_loop` vertices and hulls of so many vertices."""
+    m = 4 * max(largest_loop, 4) + largest_vertex_count + 8
+    return ManifoldScratch(
+        polygon=np.zeros((2, m, 3)),
+        tag=np.zeros((2, m), np.int64),
+        count=np.zeros(1, np.int64),
+        p_a=np.zeros((m, 3)),
+        normal=np.zeros((m, 3)),
+        separation=np.zeros(m),
+        feature=np.zeros(m, np.int64),
+        chosen=np.zeros(MAX_POINTS, np.int64),
+    )
+
+
+@inlined
+def add_candidate(scratch, p_a, normal, separation, feature):
+    """Append a contact point to the candidates."""
+    i = scratch.count[0]
+    scratch.p_a[i, 0], scratch.p_a[i, 1], scratch.p_a[i, 2] = p_a
+    scratch.normal[i, 0], scratch.normal[i, 1], scratch.normal[i, 2] = normal
+    scratch.separation[i] = separation
+    scratch.feature[i] = feature
+    scratch.count[0] = i + 1
+
+
+@inlined
+def _load_face(shapes, s, face, r, offset, scratch):
+    """Copy a face's loop into polygon 0 (world axes); returns the number of vertices."""
+    first, last = shapes.loop_start[face], shapes.loop_start[face + 1]
+    for k in range(first, last):
+        p = vec3.add(mat3.transform(r, vertex(shapes, s, shapes.loop[k])), offset)
+        i = k - first
+        scratch.polygon[0, i, 0], scratch.polygon[0, i, 1], scratch.polygon[0, i, 2] = p
+        scratch.tag[0, i] = shapes.loop[k]
+    return last - first
+
+
+@kernel
+def _cut(scratch, source, count, n, distance, side):
+    """Keep the part of the polygon with n . x <= distance; returns the new count.
+
+    A new vertex is tagged by the side that cut and the vertex before it, so that the tag does not
+    change while the polygons turn a little.
+    """
+    target = 1 - source
+    kept = 0
+    flush = FLUSH * vec3.dot(n, n)  # n is as long as the side
+    for i in range(count):
+        k = i + 1 if i + 1 < count else 0
+        p, q = vec3.load(scratch.polygon[source], i), vec3.load(scratch.polygon[source], k)
+        hp, hq = vec3.dot(n, p) - distance, vec3.dot(n, q) - distance
+        hp, hq = (0.0 if abs(hp) < flush else hp), (0.0 if abs(hq) < flush else hq)
+        if hp <= 0.0:
+            scratch.polygon[target, kept, 0], scratch.polygon[target, kept, 1] = p[0], p[1]
+            scratch.polygon[target, kept, 2] = p[2]
+            scratch.tag[target, kept] = scratch.tag[source, i]
+            kept += 1
+        if (hp < 0.0 and hq > 0.0) or (hp > 0.0 and hq < 0.0):
+            x = vec3.add(p, vec3.scale(vec3.subtract(q, p), hp / (hp - hq)))
+            scratch.polygon[target, kept, 0], scratch.polygon[target, kept, 1] = x[0], x[1]
+            scratch.polygon[target, kept, 2] = x[2]
+            entering = 1 if hp > 0.0 else 0
+            scratch.tag[target, kept] = (
+                ((side + 1) << 24) | (entering << 23) | (scratch.tag[source, i] & 0x7FFFFF)
+            )
+            kept += 1
+    return kept
+
+
+@kernel
+def clip_faces(shapes, s_ref, face_ref, r_ref, o_ref, s_inc, face_inc, r_inc, o_inc, sign, margin, scratch):
+    """Add the part of the incident face above the reference face as candidates.
+
+    Args:
+        o_ref, o_inc: Centres of mass from that of b [m]; r_ref, r_inc: rotations.
+        sign: 1 where the reference face is of b, -1 where it is of a.
+        margin: Points farther than this from the reference plane are left out [m].
+    """
+    outward = mat3.transform(r_ref, vec3.load(shapes.face_normal, face_ref))
+    plane = shapes.face_distance[face_ref] + vec3.dot(outward, o_ref)
+    count = _load_face(shapes, s_inc, face_inc, r_inc, o_inc, scratch)
+    source = np.int64(0)
+    first, last = shapes.loop_start[face_ref], shapes.loop_start[face_ref + 1]
+    previous = vec3.add(mat3.transform(r_ref, vertex(shapes, s_ref, shapes.loop[last - 1])), o_ref)
+    for k in range(first, last):
+        corner = vec3.add(mat3.transform(r_ref, vertex(shapes, s_ref, shapes.loop[k])), o_ref)
+        side = vec3.cross(vec3.subtract(corner, previous), outward)
+        count = _cut(scratch, source, count, side, vec3.dot(side, corner), k - first)
+        source = 1 - source
+        previous = corner
+        if count == 0:
+            return
+    normal = vec3.scale(outward, sign)
+    for i in range(count):
+        p = vec3.load(scratch.polygon[source], i)
+        separation = vec3.dot(outward, p) - plane
+        if separation <= margin:
+            on_a = p if sign > 0.0 else vec3.subtract(p, vec3.scale(outward, separation))
+            feature = (scratch.tag[source, i] << 1) | (1 if sign > 0.0 else 0)
+            add_candidate(scratch, on_a, normal, separation, feature)
+
+
+@inlined
+def _better(value, best, tie):
+    return value > best + tie
+
+
+@kernel
+def reduce_candidates(scratch, size):
+    """Choose at most MAX_POINTS candidates: the deepest, then those that span the widest area.
+
+    Ties within 1e-6 of the size go to the earlier candidate, so that round-off does not swap points.
+    Returns the number chosen; their indices are in `scratch.chosen`.
+    """
+    count = scratch.count[0]
+    if count <= MAX_POINTS:
+        for i in range(count):
+            scratch.chosen[i] = i
+        return count
+    tie = 1e-6 * size
+    first = 0
+    for i in range(1, count):
+        if _better(-scratch.separation[i], -scratch.separation[first], tie):
+            first = i
+    a = vec3.load(scratch.p_a, first)
+    second, best = first, 0.0
+    for i in range(count):
+        d = vec3.subtract(vec3.load(scratch.p_a, i), a)
+        if _better(vec3.norm(d), best, tie):
+            second, best = i, vec3.norm(d)
+    if second == first:
+        scratch.chosen[0] = first
+        return 1
+    ab = vec3.subtract(vec3.load(scratch.p_a, second), a)
+    n = vec3.load(scratch.normal, first)
+    across = vec3.cross(n, ab)
+    high, low, most, least = -1, -1, tie * best, -tie * best
+    for i in range(count):
+        h = vec3.dot(across, vec3.subtract(vec3.load(scratch.p_a, i), a))
+        if _better(h, most, tie * best):
+            high, most = i, h
+        if _better(-h, -least, tie * best):
+            low, least = i, h
+    scratch.chosen[0], scratch.chosen[1] = first, second
+    kept = 2
+    if high >= 0:
+        scratch.chosen[kept] = high
+        kept += 1
+    if low >= 0:
+        scratch.chosen[kept] = low
+        kept += 1
+    return kept

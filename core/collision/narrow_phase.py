@@ -1,0 +1,463 @@
+"""Narrow phase: from overlapping pairs of boxes to contact points.
+
+For each pair the cached witness is tried first; only where it fails does GJK look for the closest
+points, or, where the hulls touch, the exhaustive search for the best plane. Points found again by
+their feature id take over the impulse of the last step.
+
+Frame of a pair: world axes, origin at the centre of mass of b. Normals point from b to a;
+separation = n . (p_a - p_b), negative when penetrating.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..geometry.shape_table import PLANE, SPHERE, ShapeTable
+from ..geometry.support import ANY_VERTEX, aligned_face
+from ..jit import inlined, kernel
+from ..math3 import mat3, vec3
+from . import gjk
+from .broad_phase import HIGH
+from .manifold import (
+    CLIP_COSINE,
+    ManifoldScratch,
+    add_candidate,
+    clip_faces,
+    manifold_scratch,
+    reduce_candidates,
+)
+from .primitives import collide_spheres, collide_with_plane
+from .separating_plane import (
+    DIRECTION,
+    EDGES,
+    FACE_A,
+    FACE_B,
+    NO_WITNESS,
+    along_direction,
+    best_plane,
+    edge_pair,
+    face_of_a,
+    face_of_b,
+    find_edge,
+)
+
+CARRIED_BY_WORLD, CARRIED_BY_A, CARRIED_BY_B = 0, 1, 2
+QUERIES, SURVIVED = 0, 1  # indices into ContactSet.counter
+SAME_PLACE = 0.05  # part of the size within which an old point's impulse goes to a new one
+TOLERANCE = 1e-7  # relative to the size: how much worse than the best a plane may be and still be taken
+
+
+class ContactSet(NamedTuple):
+    """Contact points of one moment, in the order of pair slots."""
+
+    slot: np.ndarray  # (capacity,) pair
+    body: np.ndarray  # (capacity, 2) a, b
+    normal: np.ndarray  # (capacity, 3) world axes, from b to a
+    arm: np.ndarray  # [m] (capacity, 2, 3) points of a and b from their centres of mass
+    separation: np.ndarray  # [m] (capacity,)
+    carrier: np.ndarray  # (capacity,) whose rotation turns the normal: CARRIED_BY_...
+    place: np.ndarray  # (capacity,) index among the points of its pair
+    impulse: np.ndarray  # [N s] (capacity, 3) impulse on a of the last step, world axes
+    counter: np.ndarray  # (2,) witness queries and those answered by the cached witness
+
+
+def empty_contacts(capacity: int) -> ContactSet:
+    """A contact set with room for `capacity` points."""
+    return ContactSet(
+        slot=np.zeros(capacity, np.int64),
+        body=np.zeros((capacity, 2), np.int64),
+        normal=np.zeros((capacity, 3)),
+        arm=np.zeros((capacity, 2, 3)),
+        separation=np.zeros(capacity),
+        carrier=np.zeros(capacity, np.int64),
+        place=np.zeros(capacity, np.int64),
+        impulse=np.zeros((capacity, 3)),
+        counter=np.zeros(2, np.int64),
+    )
+
+
+class Scratch(NamedTuple):
+    """Working space of one thread of the narrow phase."""
+
+    manifold: ManifoldScratch
+    simplex: np.ndarray
+
+
+def make_scratch(shapes: ShapeTable) -> Scratch:
+    """Scratch large enough for every pair of the table's shapes."""
+    loops, vertices = np.diff(shapes.loop_start), np.diff(shapes.vertex_start)
+    return Scratch(
+        manifold_scratch(int(loops.max(initial=0)), int(vertices.max(initial=0))),
+        np.zeros(gjk.SIMPLEX_SHAPE),
+    )
+
+
+@kernel
+def _has_edges(shapes, s):
+    return shapes.edge_start[s + 1] > shapes.edge_start[s]
+
+
+@inlined
+def _reverify(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size):
+    """Try the witness of the last step.
+
+    Returns:
+        (state, separation, normal, p_a): state 0 failed; 1 the pair is farther apart than `margin`;
+        2 the plane of a face holds; 3 that of two edges does, and p_a is the closest point of a.
+    """
+    kind = witness[0]
+    tolerance = TOLERANCE * size
+    zero = (0.0, 0.0, 0.0)
+    if kind == FACE_B:
+        separation, n, p_a = face_of_b(shapes, sa, ra, p_ba, rb, witness[2])
+    elif kind == FACE_A:
+        separation, n, p_a = face_of_a(shapes, ra, p_ba, sb, rb, witness[1])
+    elif kind == EDGES:
+        valid, separation, n, p_a, _p_b = edge_pair(
+            shapes, sa, ra, p_ba, sb, rb, witness[1], witness[2], axis
+        )
+        if not valid:
+            return 0, 0.0, zero, zero
+        return (1 if separation > margin else 3), separation, n, p_a
+    elif kind == DIRECTION:
+        separation, n = along_direction(shapes, sa, ra, p_ba, sb, rb, axis), axis
+        return (1 if separation > margin else 0), separation, n, zero
+    else:
+        return 0, 0.0, zero, zero
+    if separation > margin:
+        return 1, separation, n, zero
+    # A touching plane separates even when another one would do so by a little more.
+    return (2 if separation > -100.0 * tolerance else 0), separation, n, p_a
+
+
+@kernel
+def _from_gjk(shapes, sa, ra, p_ba, sb, rb, n, distance, p_a, count, simplex, witness, size):
+    """Name the features behind GJK's closest points; writes `witness`.
+
+    Returns:
+        (separation, normal, p_a) of the plane chosen.
+    """
+    tolerance = TOLERANCE * size
+    face, cosine = aligned_face(shapes, sb, mat3.transform_transposed(rb, n))
+    if cosine > 0.999:
+        separation, normal, p = face_of_b(shapes, sa, ra, p_ba, rb, face)
+        if separation >= distance - tolerance:
+            witness[0], witness[1], witness[2] = FACE_B, -1, face
+            return separation, normal, p
+    face, cosine = aligned_face(shapes, sa, mat3.transform_transposed(ra, vec3.scale(n, -1.0)))
+    if cosine > 0.999:
+        separation, normal, p = face_of_a(shapes, ra, p_ba, sb, rb, face)
+        if separation >= distance - tolerance:
+            witness[0], witness[1], witness[2] = FACE_A, face, -1
+            return separation, normal, p
+    witness[0] = DIRECTION
+    nothing = np.int64(-1)  # typed: literals would compile second versions of what they are passed to
+    a0, a1, b0, b1 = nothing, nothing, nothing, nothing
+    distinct = True
+    for i in range(count):
+        a, b = int(simplex[i, gjk.VERTEX_A]), int(simplex[i, gjk.VERTEX_B])
+        if a0 < 0 or a == a0:
+            a0 = a
+        elif a1 < 0 or a == a1:
+            a1 = a
+        else:
+            distinct = False
+        if b0 < 0 or b == b0:
+            b0 = b
+        elif b1 < 0 or b == b1:
+            b1 = b
+        else:
+            distinct = False
+    if distinct and a1 >= 0 and b1 >= 0:
+        edge_a, edge_b = find_edge(shapes, sa, a0, a1), find_edge(shapes, sb, b0, b1)
+        if edge_a >= 0 and edge_b >= 0:
+            witness[0], witness[1], witness[2] = EDGES, edge_a, edge_b
+    return distance, n, p_a
+
+
+@inlined
+def _manifold_reaches(scratch, separation, tolerance):
+    """Whether a clipped point lies as deep as the plane says: then the plane is the closest one."""
+    for i in range(scratch.count[0]):
+        if scratch.separation[i] <= separation + tolerance:
+            return True
+    return False
+
+
+@kernel
+def _add_deepest(scratch, p_a, normal, separation, witness, tolerance):
+    """Add the deepest point itself, unless a clipped point says the same."""
+    if _manifold_reaches(scratch, separation, tolerance):
+        return
+    feature = -1 - (witness[1] * 100003 + witness[2] if witness[0] == EDGES else 0)
+    add_candidate(scratch, p_a, normal, separation, feature)
+
+
+@kernel
+def _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, scratch):
+    """Clip the faces next to a known separating plane, where one lies close to it."""
+    origin = (0.0, 0.0, 0.0)
+    face_a, cosine_a = aligned_face(shapes, sa, mat3.transform_transposed(ra, vec3.scale(n, -1.0)))
+    face_b, cosine_b = aligned_face(shapes, sb, mat3.transform_transposed(rb, n))
+    kind = witness[0]
+    if kind == FACE_B:
+        clip_faces(shapes, sb, witness[2], rb, origin, sa, face_a, ra, p_ba, 1.0, margin, scratch)
+    elif kind == FACE_A:
+        clip_faces(shapes, sa, witness[1], ra, p_ba, sb, face_b, rb, origin, -1.0, margin, scratch)
+    elif cosine_b >= cosine_a and cosine_b > CLIP_COSINE:
+        clip_faces(shapes, sb, face_b, rb, origin, sa, face_a, ra, p_ba, 1.0, margin, scratch)
+    elif cosine_a > CLIP_COSINE:
+        clip_faces(shapes, sa, face_a, ra, p_ba, sb, face_b, rb, origin, -1.0, margin, scratch)
+
+
+@inlined
+def _collide_hulls(shapes, sa, ra, p_ba, sb, rb, pairs, slot, margin, size, scratch, counter):
+    """Contacts of two hulls; keeps the pair's witness and axis."""
+    manifold = scratch.manifold
+    witness = pairs.witness[slot]
+    axis = vec3.load(pairs.axis, slot)
+    if witness[0] != NO_WITNESS:
+        counter[QUERIES] += 1
+        state, separation, n, p_a = _reverify(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size)
+        if state == 1:
+            counter[SURVIVED] += 1
+            return
+        if state >= 2:
+            _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, manifold)
+            if state == 3:
+                _add_deepest(manifold, p_a, n, separation, witness, TOLERANCE * size)
+            if _manifold_reaches(manifold, separation, TOLERANCE * size):
+                counter[SURVIVED] += 1
+                pairs.axis[slot, 0], pairs.axis[slot, 1], pairs.axis[slot, 2] = n
+                return
+            manifold.count[0] = 0
+    status, distance, n, p_a, _p_b, count = gjk.closest_points(
+        shapes, sa, ra, p_ba, sb, rb, axis, size, scratch.simplex
+    )
+    if status == gjk.SEPARATED and distance > 1e-7 * size:
+        separation, n, p_a = _from_gjk(
+            shapes, sa, ra, p_ba, sb, rb, n, distance, p_a, count, scratch.simplex, witness, size
+        )
+    else:
+        kind, feature_a, feature_b, separation, n, p_a = best_plane(shapes, sa, ra, p_ba, sb, rb, size)
+        witness[0], witness[1], witness[2] = kind, feature_a, feature_b
+    pairs.axis[slot, 0], pairs.axis[slot, 1], pairs.axis[slot, 2] = n
+    if separation <= margin:
+        _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, manifold)
+        _add_deepest(manifold, p_a, n, separation, witness, TOLERANCE * size)
+
+
+@kernel
+def _collide_sphere_hull(shapes, center, radius, sb, rb, sign, margin, manifold):
+    """Contact of a sphere (centre from the hull's centre of mass) with a hull.
+
+    `sign` is 1 where the hull is b, -1 where it is a. The point added lies on a; in the second case
+    it is given from the centre of the sphere.
+    """
+    best_face, height = np.int64(-1), -1e300
+    local = mat3.transform_transposed(rb, center)
+    for f in range(shapes.face_start[sb], shapes.face_start[sb + 1]):
+        h = vec3.dot(vec3.load(shapes.face_normal, f), local) - shapes.face_distance[f]
+        if h > height:
+            best_face, height = f, h
+    if height - radius > margin:
+        return
+    n_local = vec3.load(shapes.face_normal, best_face)
+    distance, n = height, n_local
+    if height > 0.0 and not _inside_face(shapes, sb, best_face, local):
+        distance, n = _vertex_or_edge_distance(shapes, sb, local)
+    if distance - radius > margin:
+        return
+    n = mat3.transform(rb, n)
+    if sign > 0.0:
+        on_a = vec3.subtract(center, vec3.scale(n, radius))
+        add_candidate(manifold, on_a, n, distance - radius, ANY_VERTEX)
+    else:
+        on_hull = vec3.scale(n, -distance)
+        add_candidate(manifold, on_hull, vec3.scale(n, -1.0), distance - radius, ANY_VERTEX)
+
+
+@kernel
+def _inside_face(shapes, s, face, point):
+    """Whether the foot of `point` on a face's plane lies within the face."""
+    n = vec3.load(shapes.face_normal, face)
+    first, last = shapes.loop_start[face], shapes.loop_start[face + 1]
+    base = shapes.vertex_start[s]
+    previous = vec3.load(shapes.vertex, base + shapes.loop[last - 1])
+    for k in range(first, last):
+        corner = vec3.load(shapes.vertex, base + shapes.loop[k])
+        side = vec3.cross(vec3.subtract(corner, previous), n)
+        if vec3.dot(side, vec3.subtract(point, corner)) > 0.0:
+            return False
+        previous = corner
+    return True
+
+
+@kernel
+def _vertex_or_edge_distance(shapes, s, point):
+    """(distance, direction) from the nearest edge or vertex of a hull to a point outside."""
+    base = shapes.vertex_start[s]
+    best2, best = 1e300, (0.0, 0.0, 1.0)
+    for e in range(shapes.edge_start[s], shapes.edge_start[s + 1]):
+        p = vec3.load(shapes.vertex, base + shapes.edge[e, 0])
+        u = vec3.subtract(vec3.load(shapes.vertex, base + shapes.edge[e, 1]), p)
+        d = vec3.subtract(point, p)
+        t = min(max(vec3.dot(d, u) / vec3.dot(u, u), 0.0), 1.0)
+        d = vec3.subtract(d, vec3.scale(u, t))
+        if vec3.dot(d, d) < best2:
+            best2, best = vec3.dot(d, d), d
+    distance = vec3.norm(best)
+    return distance, vec3.scale(best, 1.0 / distance)
+
+
+@kernel
+def _collide_pair(model, shapes, state, pairs, slot, a, b, margin, scratch, counter):
+    """Candidates of one pair into the manifold scratch."""
+    sa, sb = model.shape[a], model.shape[b]
+    ra, rb = mat3.load(state.R, a), mat3.load(state.R, b)
+    p_ba = vec3.subtract(vec3.load(state.c, a), vec3.load(state.c, b))
+    kind_a, kind_b = shapes.kind[sa], shapes.kind[sb]
+    origin = (0.0, 0.0, 0.0)
+    if kind_b == PLANE:
+        n = mat3.transform(rb, vec3.load(shapes.face_normal, shapes.face_start[sb]))
+        distance = shapes.face_distance[shapes.face_start[sb]]
+        collide_with_plane(shapes, sa, ra, p_ba, n, distance, 1.0, margin, scratch.manifold)
+    elif kind_a == PLANE:
+        n = mat3.transform(ra, vec3.load(shapes.face_normal, shapes.face_start[sa]))
+        distance = shapes.face_distance[shapes.face_start[sa]] + vec3.dot(n, p_ba)
+        collide_with_plane(shapes, sb, rb, origin, n, distance, -1.0, margin, scratch.manifold)
+    elif kind_a == SPHERE and kind_b == SPHERE:
+        center_a = vec3.add(mat3.transform(ra, vec3.load(shapes.vertex, shapes.vertex_start[sa])), p_ba)
+        center_b = mat3.transform(rb, vec3.load(shapes.vertex, shapes.vertex_start[sb]))
+        collide_spheres(center_a, shapes.radius[sa], center_b, shapes.radius[sb], margin, scratch.manifold)
+    elif kind_a == SPHERE:
+        center = vec3.add(mat3.transform(ra, vec3.load(shapes.vertex, shapes.vertex_start[sa])), p_ba)
+        _collide_sphere_hull(shapes, center, shapes.radius[sa], sb, rb, 1.0, margin, scratch.manifold)
+    elif kind_b == SPHERE:
+        center_b = mat3.transform(rb, vec3.load(shapes.vertex, shapes.vertex_start[sb]))
+        center = vec3.subtract(center_b, p_ba)
+        first = scratch.manifold.count[0]
+        _collide_sphere_hull(shapes, center, shapes.radius[sb], sa, ra, -1.0, margin, scratch.manifold)
+        if scratch.manifold.count[0] > first:
+            for k in range(3):
+                scratch.manifold.p_a[first, k] += center_b[k]
+    else:
+        size = min(shapes.bound[sa], shapes.bound[sb])
+        _collide_hulls(shapes, sa, ra, p_ba, sb, rb, pairs, slot, margin, size, scratch, counter)
+
+
+@inlined
+def _carrier(pairs, slot, kind_a, kind_b):
+    """Whose rotation turns the contact normal while the pair moves through a step."""
+    if kind_b == PLANE or (pairs.witness[slot, 0] == FACE_B and kind_a != SPHERE):
+        return CARRIED_BY_B
+    if kind_a == PLANE or (pairs.witness[slot, 0] == FACE_A and kind_b != SPHERE):
+        return CARRIED_BY_A
+    return CARRIED_BY_WORLD
+
+
+@inlined
+def inherit_impulses(pairs, slot, contacts, count, kept, manifold, reach):
+    """Give the pair's new points the impulses of its old ones: same feature first, then same place.
+
+    A feature id changes where a corner slides over an edge; the load must not vanish with it.
+    """
+    free_old, free_new = 0, 0  # bits
+    for j in range(pairs.point_count[slot]):
+        free_old |= 1 << j
+    for k in range(kept):
+        free_new |= 1 << k
+        for j in range(pairs.point_count[slot]):
+            if free_old >> j & 1 and pairs.feature[slot, j] == manifold.feature[manifold.chosen[k]]:
+                for m in range(3):
+                    contacts.impulse[count + k, m] = pairs.impulse[slot, j, m]
+                free_old &= ~(1 << j)
+                free_new &= ~(1 << k)
+                break
+    for j in range(pairs.point_count[slot]):
+        if not free_old >> j & 1:
+            continue
+        nearest, best = -1, reach
+        for k in range(kept):
+            if free_new >> k & 1:
+                d = vec3.norm(
+                    vec3.subtract(vec3.load(contacts.arm[count + k], 1), vec3.load(pairs.arm[slot], j))
+                )
+                if d < best:
+                    nearest, best = k, d
+        if nearest >= 0:
+            for m in range(3):
+                contacts.impulse[count + nearest, m] = pairs.impulse[slot, j, m]
+            free_new &= ~(1 << nearest)
+
+
+@inlined
+def _append_contacts(model, shapes, state, pairs, slot, a, b, manifold, contacts, count):
+    """Append a pair's candidates, reduced, to `contacts`; returns the new count.
+
+    Points take over the impulses of the last step; the slot then holds the new features (their
+    impulses are stored by `store_impulses` after the solve).
+    """
+    sa, sb = model.shape[a], model.shape[b]
+    size = min(shapes.bound[sa], shapes.bound[sb])
+    kept = reduce_candidates(manifold, size)
+    carrier = _carrier(pairs, slot, shapes.kind[sa], shapes.kind[sb])
+    for k in range(kept):
+        i = manifold.chosen[k]
+        c = count + k
+        separation = manifold.separation[i]
+        contacts.slot[c] = slot
+        contacts.body[c, 0], contacts.body[c, 1] = a, b
+        contacts.separation[c] = manifold.separation[i]
+        contacts.carrier[c] = carrier
+        contacts.place[c] = k
+        for m in range(3):
+            contacts.normal[c, m] = manifold.normal[i, m]
+            contacts.arm[c, 0, m] = manifold.p_a[i, m] - (state.c[a, m] - state.c[b, m])
+            contacts.arm[c, 1, m] = manifold.p_a[i, m] - separation * manifold.normal[i, m]
+            contacts.impulse[c, m] = 0.0
+    inherit_impulses(pairs, slot, contacts, count, kept, manifold, SAME_PLACE * size)
+    for k in range(kept):
+        pairs.feature[slot, k] = manifold.feature[manifold.chosen[k]]
+        for m in range(3):
+            pairs.arm[slot, k, m] = contacts.arm[count + k, 1, m]
+            pairs.impulse[slot, k, m] = contacts.impulse[count + k, m]
+    pairs.point_count[slot] = kept
+    return count + kept
+
+
+@kernel
+def detect_contacts(model, shapes, state, pairs, reach, slack, contacts, scratch):
+    """Contact points of all pairs that can touch within the step.
+
+    Args:
+        reach: How far any point of each body may move in this step [m], shape (n,).
+        slack: Added to each pair's margin [m].
+
+    Returns:
+        Number of contact points, or -1 where `contacts` has no room (grow it and call again).
+    """
+    manifold = scratch.manifold
+    count = np.int64(0)
+    for slot in range(pairs.counter[HIGH]):
+        a, b = pairs.body[slot, 0], pairs.body[slot, 1]
+        if a < 0:
+            continue
+        if count + 4 > contacts.slot.shape[0]:
+            return -1
+        margin = reach[a] + reach[b] + slack
+        manifold.count[0] = 0
+        _collide_pair(model, shapes, state, pairs, slot, a, b, margin, scratch, contacts.counter)
+        if manifold.count[0] > 0:
+            count = _append_contacts(model, shapes, state, pairs, slot, a, b, manifold, contacts, count)
+        else:
+            pairs.point_count[slot] = 0
+    return count
+
+
+@kernel
+def store_impulses(contacts, count, pairs):
+    """Keep each point's impulse in its pair's slot for the next step."""
+    for c in range(count):
+        for m in range(3):
+            pairs.impulse[contacts.slot[c], contacts.place[c], m] = contacts.impulse[c, m]

@@ -1,0 +1,178 @@
+"""Separating planes of two hulls: the cached witness re-verified, and the exhaustive search.
+
+A witness is a face of one hull, or an edge of each, whose plane separates the pair (or cuts it
+least). From one step to the next it almost always stays valid, so it is tried first.
+
+Frame and symbols as in gjk.py: origin at the centre of mass of b, world axes, normals from b to a.
+
+Source: Baraff 1997, section 7.1 (witnesses); Gregorius 2013, *The separating axis test between
+convex polyhedra* (edge pairs pruned by their arcs on the Gauss map).
+"""
+
+import math
+
+from ..geometry.support import ANY_VERTEX, support_vertex, vertex
+from ..jit import inlined, kernel
+from ..math3 import mat3, vec3
+
+NO_WITNESS, FACE_A, FACE_B, EDGES, DIRECTION = 0, 1, 2, 3, 4
+
+# A pair of edges must separate by so much more than any face (relative to the size) to be taken
+# instead: faces carry whole manifolds, and for touching boxes the two differ only by round-off.
+FACE_PREFERENCE = 1e-7
+
+
+@inlined
+def face_of_b(shapes, sa, ra, p_ba, rb, face):
+    """(separation, normal, p_a) for a face of b: p_a is the deepest vertex of a."""
+    n = mat3.transform(rb, vec3.load(shapes.face_normal, face))
+    v = support_vertex(shapes, sa, mat3.transform_transposed(ra, vec3.scale(n, -1.0)), ANY_VERTEX)
+    p = vec3.add(mat3.transform(ra, vertex(shapes, sa, v)), p_ba)
+    return vec3.dot(n, p) - shapes.face_distance[face], n, p
+
+
+@inlined
+def face_of_a(shapes, ra, p_ba, sb, rb, face):
+    """(separation, normal, p_a) for a face of a: p_a lies on it above the deepest vertex of b."""
+    outward = mat3.transform(ra, vec3.load(shapes.face_normal, face))
+    v = support_vertex(shapes, sb, mat3.transform_transposed(rb, vec3.scale(outward, -1.0)), ANY_VERTEX)
+    p = mat3.transform(rb, vertex(shapes, sb, v))
+    separation = vec3.dot(outward, vec3.subtract(p, p_ba)) - shapes.face_distance[face]
+    return separation, vec3.scale(outward, -1.0), vec3.subtract(p, vec3.scale(outward, separation))
+
+
+@kernel
+def along_direction(shapes, sa, ra, p_ba, sb, rb, n):
+    """Separation along the unit vector n, from b to a."""
+    va = support_vertex(shapes, sa, mat3.transform_transposed(ra, vec3.scale(n, -1.0)), ANY_VERTEX)
+    vb = support_vertex(shapes, sb, mat3.transform_transposed(rb, n), ANY_VERTEX)
+    pa = vec3.add(mat3.transform(ra, vertex(shapes, sa, va)), p_ba)
+    return vec3.dot(n, vec3.subtract(pa, mat3.transform(rb, vertex(shapes, sb, vb))))
+
+
+@inlined
+def _edge_ends(shapes, edge, s):
+    e = shapes.edge[edge]
+    return vertex(shapes, s, e[0]), vertex(shapes, s, e[1])
+
+
+@inlined
+def closest_on_lines(p, u, q, v):
+    """Parameters of the closest points of the lines p + s u and q + t v (not parallel)."""
+    r = vec3.subtract(q, p)
+    a, b, c = vec3.dot(u, u), vec3.dot(u, v), vec3.dot(v, v)
+    d, e = vec3.dot(u, r), vec3.dot(v, r)
+    det = a * c - b * b
+    return (c * d - b * e) / det, (b * d - a * e) / det
+
+
+@kernel
+def edge_pair(shapes, sa, ra, p_ba, sb, rb, edge_a, edge_b, axis):
+    """Separation by the plane along an edge of each hull.
+
+    Returns:
+        (valid, separation, normal, p_a, p_b): valid where the edges are not parallel, cross within
+        their ends and support their hulls, which makes (p_a, p_b) the closest points.
+    """
+    p, p1 = _edge_ends(shapes, edge_a, sa)
+    q, q1 = _edge_ends(shapes, edge_b, sb)
+    u = mat3.transform(ra, vec3.subtract(p1, p))
+    v = mat3.transform(rb, vec3.subtract(q1, q))
+    p = vec3.add(mat3.transform(ra, p), p_ba)
+    q = mat3.transform(rb, q)
+    n = vec3.cross(u, v)
+    length2 = vec3.dot(n, n)
+    if length2 < 1e-12 * vec3.dot(u, u) * vec3.dot(v, v):
+        return False, 0.0, axis, p, q
+    n = vec3.scale(n, (1.0 if vec3.dot(n, axis) >= 0.0 else -1.0) / math.sqrt(length2))
+    s, t = closest_on_lines(p, u, q, v)
+    separation = vec3.dot(n, vec3.subtract(p, q))
+    p, q = vec3.add(p, vec3.scale(u, s)), vec3.add(q, vec3.scale(v, t))
+    inside = 0.0 <= s <= 1.0 and 0.0 <= t <= 1.0
+    if not inside:
+        return False, separation, n, p, q
+    supported = along_direction(shapes, sa, ra, p_ba, sb, rb, n)
+    size = math.sqrt(vec3.dot(u, u)) + math.sqrt(vec3.dot(v, v))
+    return supported >= separation - 1e-9 * size, separation, n, p, q
+
+
+@kernel
+def find_edge(shapes, s, v0, v1):
+    """Index of the edge of shape `s` between two of its vertices, -1 where there is none."""
+    for e in range(shapes.edge_start[s], shapes.edge_start[s + 1]):
+        if (shapes.edge[e, 0] == v0 and shapes.edge[e, 1] == v1) or (
+            shapes.edge[e, 0] == v1 and shapes.edge[e, 1] == v0
+        ):
+            return e
+    return -1
+
+
+@kernel
+def _best_edges(shapes, sa, ra, p_ba, sb, rb, least):
+    """(separation, edge of a, edge of b, normal) of the best pair of edges above `least`.
+
+    Two edges form a face of the difference of the hulls only where their arcs cross on the Gauss
+    map; only those can separate.
+    """
+    best = least
+    best_a, best_b = -1, -1
+    normal = (0.0, 0.0, 0.0)
+    r = mat3.transposed_times(rb, ra)  # a seen from b; the search runs in the frame of b
+    t = mat3.transform_transposed(rb, p_ba)
+    for i in range(shapes.edge_start[sa], shapes.edge_start[sa + 1]):
+        e = shapes.edge[i]
+        p = mat3.transform(r, vertex(shapes, sa, e[0]))
+        u = vec3.subtract(mat3.transform(r, vertex(shapes, sa, e[1])), p)
+        p = vec3.add(p, t)
+        na = mat3.transform(r, vec3.load(shapes.face_normal, shapes.face_start[sa] + e[2]))
+        nb = mat3.transform(r, vec3.load(shapes.face_normal, shapes.face_start[sa] + e[3]))
+        uu = vec3.dot(u, u)
+        for j in range(shapes.edge_start[sb], shapes.edge_start[sb + 1]):
+            f = shapes.edge[j]
+            nc = vec3.load(shapes.face_normal, shapes.face_start[sb] + f[2])
+            nd = vec3.load(shapes.face_normal, shapes.face_start[sb] + f[3])
+            cba, dba = -vec3.dot(nc, u), -vec3.dot(nd, u)
+            if cba * dba >= 0.0:
+                continue
+            q = vertex(shapes, sb, f[0])
+            v = vec3.subtract(vertex(shapes, sb, f[1]), q)
+            adc, bdc = vec3.dot(na, v), vec3.dot(nb, v)
+            if adc * bdc >= 0.0 or cba * bdc <= 0.0:
+                continue
+            n = vec3.cross(u, v)
+            length2 = vec3.dot(n, n)
+            if length2 < 1e-12 * uu * vec3.dot(v, v):
+                continue
+            n = vec3.scale(n, 1.0 / math.sqrt(length2))
+            if vec3.dot(n, nc) + vec3.dot(n, nd) < 0.0:  # outward from b
+                n = vec3.scale(n, -1.0)
+            separation = vec3.dot(n, vec3.subtract(p, q))
+            if separation > best:
+                best, best_a, best_b, normal = separation, i, j, n
+    return best, best_a, best_b, mat3.transform(rb, normal)
+
+
+@kernel
+def best_plane(shapes, sa, ra, p_ba, sb, rb, size):
+    """The plane of largest separation among all faces and pairs of edges: exact where they overlap.
+
+    Returns:
+        (kind, feature of a, feature of b, separation, normal, p_a): p_a the deepest point on a.
+    """
+    best, kind, fa, fb = -1e300, NO_WITNESS, -1, -1
+    normal = (0.0, 0.0, 1.0)
+    p_a = normal
+    for f in range(shapes.face_start[sb], shapes.face_start[sb + 1]):
+        separation, n, p = face_of_b(shapes, sa, ra, p_ba, rb, f)
+        if separation > best:
+            best, kind, fa, fb, normal, p_a = separation, FACE_B, -1, f, n, p
+    for f in range(shapes.face_start[sa], shapes.face_start[sa + 1]):
+        separation, n, p = face_of_a(shapes, ra, p_ba, sb, rb, f)
+        if separation > best + 1e-12 * size:
+            best, kind, fa, fb, normal, p_a = separation, FACE_A, f, -1, n, p
+    limit = best + FACE_PREFERENCE * size
+    separation, edge_a, edge_b, n = _best_edges(shapes, sa, ra, p_ba, sb, rb, limit)
+    if edge_a >= 0:
+        _valid, _s, _n, p_a, _p_b = edge_pair(shapes, sa, ra, p_ba, sb, rb, edge_a, edge_b, n)
+        return EDGES, edge_a, edge_b, separation, n, p_a
+    return kind, fa, fb, best, normal, p_a

@@ -1,0 +1,96 @@
+"""Energy and momentum of a scene in given states.
+
+Every function takes a scene and states with arrays of shape (..., bodies, 3 or 4), bodies in the
+scene's order: a `Trajectory`, or `Simulation.state`. Only bodies that forces can move count: dynamic
+ones, and kinematic ones that are released at some time.
+
+Legend: p_WC centre of mass in the world, v_WC its velocity, R_WB body to world axes, w_WB angular velocity.
+"""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .scene import Scene
+
+Array = NDArray[np.float64]
+
+
+class States(Protocol):
+    """Positions [m], orientations, and velocities [m/s], [rad/s], as in `Trajectory`."""
+
+    @property
+    def position(self) -> Array: ...  # noqa: D102
+    @property
+    def orientation(self) -> Array: ...  # noqa: D102
+    @property
+    def linear_velocity(self) -> Array: ...  # noqa: D102
+    @property
+    def angular_velocity(self) -> Array: ...  # noqa: D102
+
+
+def rotation_matrices(orientation: Array) -> Array:
+    """Rotation matrices R_WB, shape (..., 3, 3), of unit quaternions (w, x, y, z), shape (..., 4)."""
+    w, x, y, z = np.moveaxis(orientation, -1, 0)
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def centers_of_mass(scene: Scene, states: States) -> Array:
+    """Centres of mass p_WC, world frame [m], shape (..., bodies, 3); `position` is the body origin."""
+    p_BC = np.array([body.center_of_mass for body in scene.bodies]).reshape(-1, 3)
+    return states.position + np.einsum("...nij,nj->...ni", rotation_matrices(states.orientation), p_BC)
+
+
+def kinetic_energy(scene: Scene, states: States) -> Array:
+    """Kinetic energy of all bodies [J], shape (...).
+
+    Equation: T = sum of (m v_WC^2 + w_WB . I w_WB) / 2
+    """
+    v_WC = states.linear_velocity
+    spin = (states.angular_velocity * _spin_momenta(scene, states)).sum(axis=-1)
+    return ((_masses(scene) * (v_WC * v_WC).sum(axis=-1) + spin) / 2).sum(axis=-1)
+
+
+def potential_energy(scene: Scene, states: States) -> Array:
+    """Potential energy of all bodies in gravity, zero at the world's origin [J], shape (...).
+
+    Equation: U = -sum of m g . p_WC
+    """
+    return -(_masses(scene) * (centers_of_mass(scene, states) @ scene.gravity)).sum(axis=-1)
+
+
+def total_energy(scene: Scene, states: States) -> Array:
+    """Kinetic plus potential energy [J], shape (...)."""
+    return kinetic_energy(scene, states) + potential_energy(scene, states)
+
+
+def linear_momentum(scene: Scene, states: States) -> Array:
+    """Linear momentum of all bodies, world frame [kg m/s], shape (..., 3)."""
+    return (_masses(scene)[:, None] * states.linear_velocity).sum(axis=-2)
+
+
+def angular_momentum(scene: Scene, states: States) -> Array:
+    """Angular momentum of all bodies about the world's origin [kg m^2/s], shape (..., 3).
+
+    Equation: L = sum of p_WC x m v_WC + I w_WB
+    """
+    momenta = _masses(scene)[:, None] * states.linear_velocity
+    return (np.cross(centers_of_mass(scene, states), momenta) + _spin_momenta(scene, states)).sum(axis=-2)
+
+
+def _masses(scene: Scene) -> Array:
+    return np.array([body.mass if body.is_movable else 0.0 for body in scene.bodies])
+
+
+def _spin_momenta(scene: Scene, states: States) -> Array:
+    """R I R^T w_WB of each body [kg m^2/s], shape (..., bodies, 3)."""
+    inertia = np.array([body.inertia * body.is_movable for body in scene.bodies]).reshape(-1, 3, 3)
+    R_WB = rotation_matrices(states.orientation)
+    w_B = np.einsum("...nji,...nj->...ni", R_WB, states.angular_velocity)
+    return np.einsum("...nij,njk,...nk->...ni", R_WB, inertia, w_B)

@@ -1,0 +1,212 @@
+"""Contact constraints: frames, effective masses and friction of the contact points of one step.
+
+Symbols: n, t1, t2 contact frame (n from b to a); r_a, r_b arms from the centres of mass to the
+contact; K the matrix that maps an impulse on a (and its opposite on b) to the change of relative
+velocity at the contact, in the contact frame.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..jit import inlined, kernel
+from ..math3 import mat3, vec3
+
+# Part of its stretch that a contact's spring takes back in a step: one that takes it all back swings
+# on undamped.
+PUSH = 0.5
+
+
+class ContactRows(NamedTuple):
+    """Rows of c contact points; impulses and velocities in the contact frame (n, t1, t2)."""
+
+    frame: np.ndarray  # (c, 9) n, t1, t2 in world axes
+    K: np.ndarray  # [1/kg] (c, 6) nn, n t1, n t2, t1 t1, t1 t2, t2 t2
+    friction: np.ndarray  # (c, 2) static, dynamic
+    restitution: np.ndarray  # (c,)
+    impulse: np.ndarray  # [N s] (c, 3) impulse on a by lasting contact
+    collision: np.ndarray  # [N s] (c, 3) impulse on a by collisions
+    before: np.ndarray  # [N s] (c, 3) impulse of the last step, where the contact lasts
+    compliance: np.ndarray  # [1/kg] (c,) of the contact's spring: 1 / (stiffness h^2)
+    gap: np.ndarray  # [m] (c,) how far the contact may still close in this step
+    residual: np.ndarray  # [m] (c,) what the last sweep still changed here
+
+
+def empty_rows(capacity: int) -> ContactRows:
+    """Rows with room for `capacity` contact points."""
+    shapes = [(9,), (6,), (2,), (), (3,), (3,), (3,), (), (), ()]
+    return ContactRows(*(np.zeros((capacity, *shape)) for shape in shapes))
+
+
+@inlined
+def combine(x, y, multiply):
+    """Coefficient of a pair: the product, or the geometric mean (equal values give that value)."""
+    product = x * y
+    return product if multiply else np.sqrt(product)
+
+
+@kernel
+def effective_mass(model, state, contacts, c, frame, K_out):
+    """Write K of contact `c` (six entries, upper triangle).
+
+    Source: Bender & Schmitt 2006, section 3.1: K = K_aa + K_bb, K_xx = 1/m - [r] I^-1 [r].
+    """
+    for k in range(6):
+        K_out[c, k] = 0.0
+    for side in range(2):
+        body = contacts.body[c, side]
+        r = contacts.arm[c, side]
+        r = (r[0], r[1], r[2])
+        m = vec3.load(model.inv_mass, body)
+        inverse = mat3.load(state.inv_I, body)
+        at = 0
+        for i in range(3):
+            d = (frame[3 * i], frame[3 * i + 1], frame[3 * i + 2])
+            turned = mat3.transform(inverse, vec3.cross(r, d))
+            scaled = (m[0] * d[0], m[1] * d[1], m[2] * d[2])
+            for j in range(i, 3):
+                e = (frame[3 * j], frame[3 * j + 1], frame[3 * j + 2])
+                K_out[c, at] += vec3.dot(scaled, e) + vec3.dot(turned, vec3.cross(r, e))
+                at += 1
+
+
+@kernel
+def prepare_rows(model, state, contacts, count, pairs, multiply, softness, sink, rows):
+    """Fill the rows of all contact points; impulses of the last step are taken into their frames.
+
+    Args:
+        softness: Compliance of a contact in units of its K_nn.
+        sink: How far a contact may sink in under the load of the last step, per step [m/s].
+    """
+    for c in range(count):
+        a, b = contacts.body[c, 0], contacts.body[c, 1]
+        n = vec3.load(contacts.normal, c)
+        t1, t2 = vec3.tangents(n)
+        frame = (n[0], n[1], n[2], t1[0], t1[1], t1[2], t2[0], t2[1], t2[2])
+        for k in range(9):
+            rows.frame[c, k] = frame[k]
+        effective_mass(model, state, contacts, c, frame, rows.K)
+        for k in range(2):
+            rows.friction[c, k] = combine(model.friction[a, k], model.friction[b, k], multiply)
+        rows.restitution[c] = combine(model.restitution[a], model.restitution[b], multiply)
+        p = vec3.load(contacts.impulse, c)
+        rows.impulse[c, 0] = max(vec3.dot(n, p), 0.0)
+        rows.impulse[c, 1], rows.impulse[c, 2] = vec3.dot(t1, p), vec3.dot(t2, p)
+        for k in range(3):
+            rows.before[c, k] = rows.impulse[c, k]
+        rows.compliance[c] = softness * rows.K[c, 0]
+        if rows.compliance[c] * rows.impulse[c, 0] > sink:  # heavy on light: a stiffer spring
+            rows.compliance[c] = sink / rows.impulse[c, 0]
+        rows.gap[c] = contacts.separation[c] + pairs.allowance[contacts.slot[c]]
+        rows.residual[c] = 0.0
+        for k in range(3):
+            rows.collision[c, k] = 0.0
+
+
+@inlined
+def relative_velocity(velocity, contacts, c):
+    """Velocity of a relative to b at contact `c`, world axes, for velocities (n, 6)."""
+    a, b = contacts.body[c, 0], contacts.body[c, 1]
+    ra, rb = contacts.arm[c, 0], contacts.arm[c, 1]
+    va, vb = velocity[a], velocity[b]
+    return (
+        va[0] + va[4] * ra[2] - va[5] * ra[1] - vb[0] - vb[4] * rb[2] + vb[5] * rb[1],
+        va[1] + va[5] * ra[0] - va[3] * ra[2] - vb[1] - vb[5] * rb[0] + vb[3] * rb[2],
+        va[2] + va[3] * ra[1] - va[4] * ra[0] - vb[2] - vb[3] * rb[1] + vb[4] * rb[0],
+    )
+
+
+@inlined
+def in_frame(rows, c, v):
+    """A world vector in the contact frame (n, t1, t2)."""
+    f = rows.frame[c]
+    return (
+        f[0] * v[0] + f[1] * v[1] + f[2] * v[2],
+        f[3] * v[0] + f[4] * v[1] + f[5] * v[2],
+        f[6] * v[0] + f[7] * v[1] + f[8] * v[2],
+    )
+
+
+@inlined
+def to_world(rows, c, p):
+    """A vector of the contact frame in world axes."""
+    f = rows.frame[c]
+    return (
+        f[0] * p[0] + f[3] * p[1] + f[6] * p[2],
+        f[1] * p[0] + f[4] * p[1] + f[7] * p[2],
+        f[2] * p[0] + f[5] * p[1] + f[8] * p[2],
+    )
+
+
+@inlined
+def add_impulse(model, state, body, r, p, sign, factor, velocity):
+    """Add factor M^-1 J' p to one row of `velocity` (n, 6), for the impulse sign * p at the arm r."""
+    s = sign * factor
+    m = model.inv_mass[body]
+    v = velocity[body]
+    v[0] += s * m[0] * p[0]
+    v[1] += s * m[1] * p[1]
+    v[2] += s * m[2] * p[2]
+    tx = s * (r[1] * p[2] - r[2] * p[1])
+    ty = s * (r[2] * p[0] - r[0] * p[2])
+    tz = s * (r[0] * p[1] - r[1] * p[0])
+    inverse = state.inv_I[body]
+    v[3] += inverse[0] * tx + inverse[1] * ty + inverse[2] * tz
+    v[4] += inverse[3] * tx + inverse[4] * ty + inverse[5] * tz
+    v[5] += inverse[6] * tx + inverse[7] * ty + inverse[8] * tz
+
+
+@inlined
+def add_pair_impulse(model, state, contacts, c, p, factor, velocity):
+    """The same for both bodies of contact `c`: p on a, -p on b."""
+    add_impulse(model, state, contacts.body[c, 0], contacts.arm[c, 0], p, 1.0, factor, velocity)
+    add_impulse(model, state, contacts.body[c, 1], contacts.arm[c, 1], p, -1.0, factor, velocity)
+
+
+@inlined
+def normal_compliance(rows, c):
+    """Compliance along the normal: where the contact penetrates, for the part that is taken back."""
+    return rows.compliance[c] * (PUSH if rows.gap[c] < 0.0 else 1.0)
+
+
+@inlined
+def coulomb_step(rows, c, u, p, before, give, compliance, gap_rate):
+    """One Gauss-Seidel update of a contact: new impulse for the relative velocity u.
+
+    Normal: u_n + give p_n >= gap_rate, p_n >= 0, one of them an equality, on the accumulated
+    impulse (condition (2) and eq. 3 of Bender & Schmitt 2006). Friction: the impulse that stops the
+    slip u_t + compliance (p_t - before_t) if it lies inside the static cone; else the projection on
+    the dynamic cone of a step against the slip, whose fixed point opposes the slip exactly
+    (isotropic, no pyramid). The term with `before` is a spring anchored where the contact sticks:
+    a constant load leaves no slip at all, so nothing creeps.
+
+    Args:
+        u: Relative velocity in the contact frame before the update [m/s].
+        p: Accumulated impulse before the update [N s].
+        before: Impulse of the last step [N s].
+        give, compliance: Of the contact's spring along and across the normal [1/kg]; 0 for collisions.
+        gap_rate: Least admissible normal velocity [m/s].
+
+    Returns:
+        The new accumulated impulse.
+    """
+    K = rows.K[c]
+    normal = max(0.0, p[0] + (gap_rate - u[0] - give * p[0]) / (K[0] + give))
+    if rows.friction[c, 0] == 0.0:
+        return normal, 0.0, 0.0
+    change = normal - p[0]
+    u1 = u[1] + K[1] * change + compliance * (p[1] - before[1])
+    u2 = u[2] + K[2] * change + compliance * (p[2] - before[2])
+    k11, k22 = K[3] + compliance, K[5] + compliance
+    det = k11 * k22 - K[4] * K[4]
+    p1 = p[1] - (k22 * u1 - K[4] * u2) / det
+    p2 = p[2] - (k11 * u2 - K[4] * u1) / det
+    limit = rows.friction[c, 0] * normal
+    if p1 * p1 + p2 * p2 > limit * limit:
+        limit = rows.friction[c, 1] * normal
+        step = 2.0 / (k11 + k22 + np.sqrt((k11 - k22) ** 2 + 4.0 * K[4] * K[4]))
+        p1, p2 = p[1] - step * u1, p[2] - step * u2
+        size = np.sqrt(p1 * p1 + p2 * p2)
+        if size > limit:
+            p1, p2 = p1 * limit / size, p2 * limit / size
+    return normal, p1, p2

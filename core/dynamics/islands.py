@@ -1,0 +1,187 @@
+"""Islands: groups of bodies joined by contacts, each solved on its own.
+
+Static and kinematic bodies join nothing. Within an island contacts are ordered by their distance
+from the ground on the contact graph, so that a sweep carries a load from layer to layer
+(Guendelman, Bridson & Fedkiw 2003, shock propagation, used here as an order only: it changes how
+fast a sweep converges, never where it converges to).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..jit import allocating_kernel, inlined, kernel
+from .body_state import DYNAMIC
+
+
+class Islands(NamedTuple):
+    """Contacts grouped by island."""
+
+    order: np.ndarray  # (contact capacity,) contact indices, island by island, ground up
+    start: np.ndarray  # (bodies + 2,) where each island begins in `order`
+    body: np.ndarray  # (bodies,) dynamic bodies in contact, island by island
+    body_start: np.ndarray  # (bodies + 2,) where each island begins in `body`
+    number: np.ndarray  # (bodies,) place of a body within its island; -1 where it responds to none
+    level: np.ndarray  # (bodies,) distance from the ground on the contact graph
+    parent: np.ndarray  # (bodies,) union-find
+    contact_start: np.ndarray  # (bodies + 1,) where each body's contacts begin in `contact_of_body`
+    contact_of_body: np.ndarray  # (2 contact capacity,)
+    queue: np.ndarray  # (contact capacity + bodies,) scratch
+
+
+def empty_islands(body_count: int, contact_capacity: int) -> Islands:
+    """Islands of so many bodies and contacts."""
+    return Islands(
+        order=np.zeros(contact_capacity, np.int64),
+        start=np.zeros(body_count + 2, np.int64),
+        body=np.zeros(body_count, np.int64),
+        body_start=np.zeros(body_count + 2, np.int64),
+        number=np.zeros(body_count, np.int64),
+        level=np.zeros(body_count, np.int64),
+        parent=np.zeros(body_count, np.int64),
+        contact_start=np.zeros(body_count + 2, np.int64),
+        contact_of_body=np.zeros(2 * contact_capacity, np.int64),
+        queue=np.zeros(contact_capacity + body_count, np.int64),
+    )
+
+
+@inlined
+def _root(parent, i):
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = parent[i]
+    return i
+
+
+@kernel
+def list_contacts_of_bodies(contacts, count, islands):
+    """Fill `contact_of_body`: for each body its contacts in ascending order."""
+    n = islands.parent.shape[0]
+    start = islands.contact_start
+    start[: n + 2] = 0
+    for c in range(count):
+        start[contacts.body[c, 0] + 2] += 1
+        start[contacts.body[c, 1] + 2] += 1
+    for i in range(n):
+        start[i + 2] += start[i + 1]
+    for c in range(count):
+        for side in range(2):
+            body = contacts.body[c, side]
+            islands.contact_of_body[start[body + 1]] = c
+            start[body + 1] += 1
+
+
+@kernel
+def _measure_levels(model, contacts, count, islands):
+    """Breadth-first distance of every dynamic body from the nearest fixed one; -1 where none."""
+    n = islands.parent.shape[0]
+    queue, level = islands.queue, islands.level
+    head, tail = 0, 0
+    for i in range(n):
+        level[i] = -1
+    for c in range(count):
+        for side in range(2):
+            body, other = contacts.body[c, side], contacts.body[c, 1 - side]
+            if model.kind[other] != DYNAMIC and model.kind[body] == DYNAMIC and level[body] < 0:
+                level[body] = 1
+                queue[tail] = body
+                tail += 1
+    while head < tail:
+        body = queue[head]
+        head += 1
+        for k in range(islands.contact_start[body], islands.contact_start[body + 1]):
+            c = islands.contact_of_body[k]
+            other = contacts.body[c, 0] + contacts.body[c, 1] - body
+            if model.kind[other] == DYNAMIC and level[other] < 0:
+                level[other] = level[body] + 1
+                queue[tail] = other
+                tail += 1
+
+
+@inlined
+def _level_of_contact(model, contacts, c, level):
+    """The lower of the two bodies' levels: 0 on the ground."""
+    a, b = contacts.body[c, 0], contacts.body[c, 1]
+    if model.kind[a] != DYNAMIC or model.kind[b] != DYNAMIC:
+        return 0
+    return max(min(level[a], level[b]), 0)
+
+
+@allocating_kernel
+def build_islands(model, contacts, count, ground_up, islands):
+    """Group the contacts by island; returns the number of islands.
+
+    Args:
+        ground_up: Order each island's contacts by level; otherwise by index.
+    """
+    n = islands.parent.shape[0]
+    parent = islands.parent
+    list_contacts_of_bodies(contacts, count, islands)
+    if ground_up:
+        _measure_levels(model, contacts, count, islands)
+    for i in range(n):
+        parent[i] = i
+    for c in range(count):
+        a, b = contacts.body[c, 0], contacts.body[c, 1]
+        if model.kind[a] == DYNAMIC and model.kind[b] == DYNAMIC:
+            ra, rb = _root(parent, a), _root(parent, b)
+            parent[max(ra, rb)] = min(ra, rb)  # the root is the first body, whatever the order
+    # Stable counting sort by level, then by island; islands are numbered by their first body.
+    queue = islands.queue
+    levels = 1
+    if ground_up:
+        for i in range(n):
+            levels = max(levels, islands.level[i] + 1)
+    tally = np.zeros(max(levels, n) + 2, np.int64)
+    for c in range(count):
+        tally[(_level_of_contact(model, contacts, c, islands.level) if ground_up else 0) + 1] += 1
+    for k in range(levels):
+        tally[k + 1] += tally[k]
+    for c in range(count):
+        k = _level_of_contact(model, contacts, c, islands.level) if ground_up else 0
+        queue[tally[k]] = c
+        tally[k] += 1
+    tally[:] = 0
+    for c in range(count):
+        tally[_island_root(model, contacts, c, parent) + 1] += 1
+    island_count = 0
+    total = 0
+    for i in range(n):
+        size = tally[i + 1]
+        tally[i + 1] = total
+        if size > 0:
+            islands.start[island_count] = total
+            island_count += 1
+        total += size
+    islands.start[island_count] = total
+    for k in range(count):
+        c = queue[k]
+        root = _island_root(model, contacts, c, parent)
+        islands.order[tally[root + 1]] = c
+        tally[root + 1] += 1
+    _list_bodies(model, contacts, islands, island_count)
+    return island_count
+
+
+@kernel
+def _list_bodies(model, contacts, islands, island_count):
+    """Fill `body`, `body_start` and `number` from the ordered contacts."""
+    number = islands.number
+    number[:] = -1
+    total = 0
+    for island in range(island_count):
+        islands.body_start[island] = total
+        for i in range(islands.start[island], islands.start[island + 1]):
+            for side in range(2):
+                body = contacts.body[islands.order[i], side]
+                if number[body] < 0 and model.kind[body] == DYNAMIC:
+                    number[body] = total - islands.body_start[island]
+                    islands.body[total] = body
+                    total += 1
+    islands.body_start[island_count] = total
+
+
+@inlined
+def _island_root(model, contacts, c, parent):
+    a = contacts.body[c, 0]
+    return _root(parent, a if model.kind[a] == DYNAMIC else contacts.body[c, 1])

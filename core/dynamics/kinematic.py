@@ -1,0 +1,78 @@
+"""Animated bodies: pose and velocity from their motion samples, and their release."""
+
+import numpy as np
+
+from ..scene import Body
+from .body_state import DYNAMIC, BodyModel, BodyState, quat_multiply, quat_rotate
+
+_CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])
+
+
+def _rotation_vector(q: np.ndarray) -> np.ndarray:
+    """Rotation vector [rad] of a unit quaternion, the shorter way round."""
+    if q[0] < 0.0:
+        q = -q
+    sine = float(np.linalg.norm(q[1:]))
+    return q[1:] * (2.0 if sine < 1e-12 else 2.0 * np.arctan2(sine, q[0]) / sine)
+
+
+def _turn(r: np.ndarray) -> np.ndarray:
+    """Unit quaternion of the rotation vector r [rad]."""
+    angle = float(np.linalg.norm(r))
+    return np.array([np.cos(0.5 * angle), *(r * (0.5 * np.sinc(0.5 * angle / np.pi)))])
+
+
+class KinematicPaths:
+    """Motion of the kinematic bodies between their samples: straight and at even speed."""
+
+    def __init__(self, bodies: list[Body], model: BodyModel) -> None:
+        """`bodies` in the order of the model."""
+        self.model = model
+        self.paths = {i: body for i, body in enumerate(bodies) if body.kind == "kinematic"}
+        self.released: set[int] = set()
+
+    def pose(self, body: int, time: float) -> tuple[np.ndarray, np.ndarray]:
+        """Centre of mass [m] and orientation of the principal frame at a time [s]."""
+        description = self.paths[body]
+        if description.motion is None:
+            position, q = description.position, description.orientation
+        else:
+            times, positions, orientations = description.motion
+            k = int(np.clip(np.searchsorted(times, time, side="right") - 1, 0, max(len(times) - 2, 0)))
+            last = min(k + 1, len(times) - 1)
+            span = times[last] - times[k]
+            s = float(np.clip((time - times[k]) / span, 0.0, 1.0)) if span > 0.0 else 0.0
+            position = positions[k] + s * (positions[last] - positions[k])
+            r = _rotation_vector(quat_multiply(orientations[last], orientations[k] * _CONJUGATE))
+            q = quat_multiply(_turn(s * r), orientations[k])
+        return position + quat_rotate(q, self.model.p_Oc[body]), quat_multiply(q, self.model.q_OP[body])
+
+    def release_due(self, state: BodyState, time: float) -> None:
+        """Turn bodies whose release time has come dynamic, with the velocity they have."""
+        for i, body in self.paths.items():
+            if i in self.released or body.release_time is None or time < body.release_time - 1e-9:
+                continue
+            self.released.add(i)
+            model = self.model
+            model.kind[i] = DYNAMIC
+            model.inv_mass[i] = np.where(body.lock_linear, 0.0, 1.0 / model.mass[i])
+            if not model.lock_angular[i].all():
+                model.inv_inertia[i] = 1.0 / model.inertia[i]
+            state.v[i] = np.where(body.lock_linear, 0.0, state.v[i])
+            w = np.where(model.lock_angular[i], 0.0, state.w[i])
+            w_P = quat_rotate(state.q[i] * _CONJUGATE, w)
+            state.L[i] = quat_rotate(state.q[i], model.inertia[i] * w_P)
+
+    def set_poses(self, state: BodyState, time: float) -> None:
+        """Put every kinematic body on its path."""
+        for i in self.paths:
+            if i not in self.released:
+                state.c[i], state.q[i] = self.pose(i, time)
+
+    def set_velocities(self, state: BodyState, time: float, h: float) -> None:
+        """Give every kinematic body the velocity that takes it along its path in the next step."""
+        for i in self.paths:
+            if i not in self.released:
+                c, q = self.pose(i, time + h)
+                state.v[i] = (c - state.c[i]) / h
+                state.w[i] = _rotation_vector(quat_multiply(q, state.q[i] * _CONJUGATE)) / h

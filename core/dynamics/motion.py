@@ -1,0 +1,256 @@
+"""Motion of free bodies: orientation from angular momentum, exact flight under gravity.
+
+Symbols: q orientation of the principal frame P in the world W, L angular momentum about the centre
+of mass (world axes), I principal moments, w angular velocity. Torque-free motion keeps L; only q
+changes.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..jit import allocating_kernel, inlined, kernel
+from ..math3 import mat3, quat, vec3
+from .body_state import DYNAMIC, STATIC
+
+# Strang's step leaves an error of about (w h)^3 per step; below this it is round-off over a bake,
+# above it Suzuki's fourth-order composition is taken.
+STRANG_LIMIT = 1e-10
+MAX_PARTS = 100  # of a step; a body that turns more than ten radians in one is beyond accuracy anyway
+SUZUKI = 1.0 / (4.0 - 4.0 ** (1.0 / 3.0))  # Suzuki 1990, eq. 15: five Strang steps of order 4
+
+
+@kernel
+def restricted_inverse(inverse, inertia, lock_x, lock_y, lock_z):
+    """Inverse inertia of a body whose rotation about some world axes is locked.
+
+    The free axes see the block of the inertia (not of its inverse) that belongs to them.
+    """
+    if not (lock_x or lock_y or lock_z):
+        return inverse
+    if (lock_x and lock_y) or (lock_y and lock_z) or (lock_x and lock_z):
+        xx = 0.0 if lock_x else 1.0 / inertia[0]
+        yy = 0.0 if lock_y else 1.0 / inertia[4]
+        zz = 0.0 if lock_z else 1.0 / inertia[8]
+        return xx, 0.0, 0.0, 0.0, yy, 0.0, 0.0, 0.0, zz
+    if lock_x:
+        d = inertia[4] * inertia[8] - inertia[5] * inertia[5]
+        return 0.0, 0.0, 0.0, 0.0, inertia[8] / d, -inertia[5] / d, 0.0, -inertia[5] / d, inertia[4] / d
+    if lock_y:
+        d = inertia[0] * inertia[8] - inertia[2] * inertia[2]
+        return inertia[8] / d, 0.0, -inertia[2] / d, 0.0, 0.0, 0.0, -inertia[2] / d, 0.0, inertia[0] / d
+    d = inertia[0] * inertia[4] - inertia[1] * inertia[1]
+    return inertia[4] / d, -inertia[1] / d, 0.0, -inertia[1] / d, inertia[0] / d, 0.0, 0.0, 0.0, 0.0
+
+
+@kernel
+def update_derived(model, state, i):
+    """Write R, inv_I and (for dynamic bodies) w of body `i` from its q and L."""
+    r = quat.to_mat3(quat.load(state.q, i))
+    inverse = mat3.rotate_diagonal(r, vec3.load(model.inv_inertia, i))
+    if model.lock_angular[i, 0] or model.lock_angular[i, 1] or model.lock_angular[i, 2]:
+        inertia = mat3.rotate_diagonal(r, vec3.load(model.inertia, i))
+        if model.inv_inertia[i, 0] > 0.0:
+            lock = model.lock_angular[i]
+            inverse = restricted_inverse(inverse, inertia, lock[0], lock[1], lock[2])
+    for k in range(9):
+        state.R[i, k] = r[k]
+        state.inv_I[i, k] = inverse[k]
+    if model.inv_inertia[i, 0] > 0.0:
+        w = mat3.transform(inverse, vec3.load(state.L, i))
+        state.w[i, 0], state.w[i, 1], state.w[i, 2] = w
+
+
+@kernel
+def update_all_derived(model, state):
+    """`update_derived` for every body."""
+    for i in range(state.q.shape[0]):
+        update_derived(model, state, i)
+
+
+@inlined
+def _rotation_about(axis, angle):
+    """Quaternion of a rotation about principal axis 0, 1 or 2."""
+    half = 0.5 * angle
+    s = math.sin(half)
+    return (
+        math.cos(half),
+        s if axis == 0 else 0.0,
+        s if axis == 1 else 0.0,
+        s if axis == 2 else 0.0,
+    )
+
+
+@kernel
+def _strang_step(q, L, rate_1, axis_1, inv_2, rate_3, axis_3, h):
+    """One second-order step of the torque-free equations; exact where rate_1 = 0."""
+    for half in range(2):
+        momentum = quat.rotate(quat.conjugate(q), L)
+        q = quat.multiply(q, _rotation_about(axis_1, 0.5 * h * rate_1 * momentum[axis_1]))
+        if half == 0:
+            momentum = quat.rotate(quat.conjugate(q), L)
+            spin = _rotation_about(axis_3, h * rate_3 * momentum[axis_3])
+            precession = quat.exp(vec3.scale(L, h * inv_2))
+            q = quat.multiply(precession, quat.multiply(q, spin))
+    return q
+
+
+@kernel
+def rotate_free(q, L, w, inv_inertia, axis_order, h):
+    """Orientation after the time h of torque-free rotation; L is constant.
+
+    The kinetic energy is split as L^2 / (2 I2) + (1/I3 - 1/I2) L3^2 / 2 (a symmetric top: solved in
+    closed form, Kane 1983) and (1/I1 - 1/I2) L1^2 / 2 (a rotation about axis 1); the two closest
+    moments are taken as I1 and I2. Strang's composition of the two flows is symplectic and keeps L
+    to round-off; where its error would show, Suzuki's composition raises it to fourth order.
+
+    Source: McLachlan & Zanna 2005, *The discrete Moser-Veselov algorithm for the free rigid body,
+    revisited*, section 6 (splittings); Suzuki 1990, eq. 15.
+    Verified by: tests/verification/test_free_rotation.py
+    """
+    axis_1, axis_2, axis_3 = axis_order[0], axis_order[1], axis_order[2]
+    inv_2 = inv_inertia[axis_2]
+    rate_1 = inv_inertia[axis_1] - inv_2
+    rate_3 = inv_inertia[axis_3] - inv_2
+    angle = vec3.norm(w) * h
+    if abs(rate_1) <= 1e-14 * inv_2 and abs(rate_3) <= 1e-14 * inv_2:
+        return quat.normalize(quat.multiply(quat.exp(vec3.scale(L, h * inv_2)), q))
+    asymmetry = abs(rate_1) / inv_2
+    if asymmetry * angle * angle * angle < STRANG_LIMIT:
+        return quat.normalize(_strang_step(q, L, rate_1, axis_1, inv_2, rate_3, axis_3, h))
+    # Long steps of a fast body are divided, so that accuracy does not hang on the step.
+    count = min(1 + int(angle / 0.1), MAX_PARTS)
+    dt = h / count
+    for _ in range(count):
+        for stage in range(5):
+            part = 1.0 - 4.0 * SUZUKI if stage == 2 else SUZUKI
+            q = _strang_step(q, L, rate_1, axis_1, inv_2, rate_3, axis_3, part * dt)
+    return quat.normalize(q)
+
+
+class MotionPlan(NamedTuple):
+    """Motion of n bodies over one step; rows hold linear then angular velocity, world axes.
+
+    mean: What positions follow: displacement / h [m/s, rad/s].
+    end: Velocity at the end of the step. For smooth motion it is start + `change`.
+    change: Velocity change over the step by what acts smoothly (gravity, lasting contacts).
+    """
+
+    start: np.ndarray  # (n, 6)
+    mean: np.ndarray  # (n, 6)
+    change: np.ndarray  # (n, 6)
+    end_minus_mean: np.ndarray  # (n, 6)
+
+
+def empty_plan(n: int) -> MotionPlan:
+    """A plan for n bodies."""
+    return MotionPlan(*(np.zeros((n, 6)) for _ in range(4)))
+
+
+@inlined
+def _decay(c, h):
+    """(end / start, mean / start) of a speed that decays at the rate c [1/s] over the time h."""
+    x = c * h
+    if x < 1e-5:
+        return 1.0 - x + 0.5 * x * x, 1.0 - 0.5 * x + x * x / 6.0
+    return math.exp(-x), (1.0 - math.exp(-x)) / x
+
+
+@kernel
+def mean_spin(q, q_end, w, h):
+    """Constant angular velocity that turns q into q_end in the time h, whole turns as in w."""
+    r = quat.log(quat.multiply(q_end, quat.conjugate(q)))
+    angle = vec3.norm(r)
+    if angle > 0.0:
+        turns = round((vec3.dot(w, r) / angle * h - angle) / (2.0 * math.pi))
+        r = vec3.scale(r, 1.0 + 2.0 * math.pi * turns / angle)
+    return vec3.scale(r, 1.0 / h)
+
+
+@kernel
+def plan_free_motion(model, state, gravity, h, plan):
+    """Plan the step of every body as if nothing touched it; exact for gravity and linear damping.
+
+    Velocities follow v' = g - c v; angular momentum decays at its own rate. Bodies of kind
+    KINEMATIC keep the velocity in `state`, which the caller has set for this step.
+    """
+    for i in range(state.c.shape[0]):
+        for k in range(3):
+            plan.start[i, k], plan.start[i, 3 + k] = state.v[i, k], state.w[i, k]
+        for k in range(6):
+            plan.mean[i, k], plan.change[i, k], plan.end_minus_mean[i, k] = plan.start[i, k], 0.0, 0.0
+        if model.kind[i] != DYNAMIC:
+            continue
+        keep, mean = _decay(model.damping[i, 0], h)
+        # The mean of the decay itself, for the part gravity adds: (1 - mean) / (c h) -> 1/2.
+        x = model.damping[i, 0] * h
+        half = 0.5 - x / 6.0 + x * x / 24.0 if x < 1e-3 else (1.0 - mean) / x
+        for k in range(3):
+            g = gravity[k] if model.inv_mass[i, k] > 0.0 else 0.0
+            v = state.v[i, k]
+            plan.mean[i, k] = v * mean + g * h * half
+            plan.change[i, k] = v * (keep - 1.0) + g * h * mean
+            plan.end_minus_mean[i, k] = v + plan.change[i, k] - plan.mean[i, k]
+        w = vec3.load(state.w, i)
+        if model.inv_inertia[i, 0] == 0.0 or vec3.dot(w, w) == 0.0:
+            continue
+        keep, mean = _decay(model.damping[i, 1], h)
+        spin = vec3.scale(w, mean)
+        if not (model.lock_angular[i, 0] or model.lock_angular[i, 1] or model.lock_angular[i, 2]):
+            q, L = quat.load(state.q, i), vec3.scale(vec3.load(state.L, i), mean)
+            q_end = rotate_free(q, L, w, model.inv_inertia[i], model.axis_order[i], h)
+            spin = mean_spin(q, q_end, w, h)
+        for k in range(3):
+            plan.mean[i, 3 + k] = spin[k]
+            plan.change[i, 3 + k] = 2.0 * (spin[k] - w[k])
+            plan.end_minus_mean[i, 3 + k] = spin[k] - w[k]
+
+
+@kernel
+def move_bodies(model, state, plan, gravity, h):
+    """Move every body by its mean velocity and let gravity and damping act on its momentum.
+
+    Impulses have been added to v and L before (`impulse_contacts.apply_impulses`); what they add
+    decays with the rest, which is exact where the body is undamped.
+    """
+    for i in range(state.c.shape[0]):
+        if model.kind[i] == STATIC:
+            continue
+        for k in range(3):
+            state.c[i, k] += h * plan.mean[i, k]
+        turn = quat.exp((h * plan.mean[i, 3], h * plan.mean[i, 4], h * plan.mean[i, 5]))
+        q = quat.normalize(quat.multiply(turn, quat.load(state.q, i)))
+        state.q[i, 0], state.q[i, 1], state.q[i, 2], state.q[i, 3] = q
+        if model.kind[i] == DYNAMIC:
+            keep, mean = _decay(model.damping[i, 0], h)
+            keep_spin, _ = _decay(model.damping[i, 1], h)
+            for k in range(3):
+                g = gravity[k] if model.inv_mass[i, k] > 0.0 else 0.0
+                state.v[i, k] = state.v[i, k] * keep + g * h * mean
+                state.L[i, k] *= keep_spin
+        update_derived(model, state, i)
+
+
+@allocating_kernel
+def measure_reach(model, shapes, plan, pairs, h, reach_out):
+    """Bound how far any point of each body may move in a step [m], shape (n,).
+
+    A body that touches a faster one may be hit by it within the step, so it is given the other's
+    reach as far as their boxes overlap.
+    """
+    n = plan.mean.shape[0]
+    own = np.empty(n)
+    for i in range(n):
+        speed = vec3.norm((plan.mean[i, 0], plan.mean[i, 1], plan.mean[i, 2]))
+        spin = vec3.norm((plan.mean[i, 3], plan.mean[i, 4], plan.mean[i, 5]))
+        s = model.shape[i]
+        own[i] = h * (speed + (spin * shapes.bound[s] if spin > 0.0 else 0.0))
+        reach_out[i] = own[i]
+    for slot in range(pairs.counter[0]):
+        a, b = pairs.body[slot, 0], pairs.body[slot, 1]
+        if a >= 0:
+            if model.kind[a] == DYNAMIC:
+                reach_out[a] = max(reach_out[a], own[b])
+            if model.kind[b] == DYNAMIC:
+                reach_out[b] = max(reach_out[b], own[a])

@@ -1,0 +1,30 @@
+"""Typed errors: every way Topple can refuse an input or fail a computation.
+
+Each message is one sentence that names the body (where one is concerned) and the remedy.
+"""
+
+
+class ToppleError(Exception):
+    """Base of every error Topple raises on purpose."""
+
+
+class SceneError(ToppleError, ValueError):
+    """A scene or body description is not usable; `body` and `field` say where."""
+
+    def __init__(self, message: str, *, body: str | None = None, field: str | None = None) -> None:
+        self.body = body
+        self.field = field
+        super().__init__(message if body is None else f"body '{body}': {message}")
+
+
+class ShapeError(ToppleError, ValueError):
+    """A shape has no usable solid; `body` names its owner once it is known."""
+
+    def __init__(self, message: str, *, body: str | None = None) -> None:
+        self.body = body
+        self.reason = message
+        super().__init__(message if body is None else f"body '{body}': {message}")
+
+
+class SolverError(ToppleError, RuntimeError):
+    """A solver cannot go on; the message names the time and the bodies."""

@@ -1,0 +1,1 @@
+"""Shapes, their convex hulls and their mass properties."""

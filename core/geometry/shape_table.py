@@ -1,0 +1,133 @@
+"""The shapes of a scene as flat arrays that kernels read.
+
+Each shape stands in the principal frame of its body: origin at the centre of mass, axes along the
+principal axes of inertia. Bodies with the same solid share one entry.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .hull import Hull
+from .shapes import Plane, Shape, Sphere
+
+SPHERE, HULL, PLANE = 0, 1, 2
+
+
+class ShapeTable(NamedTuple):
+    """Shapes s with vertices, faces, loops and edges as slices; indices are local to the shape.
+
+    A sphere is one vertex with a radius; a plane is one face and no vertex.
+    """
+
+    kind: np.ndarray  # (s,) SPHERE, HULL or PLANE
+    radius: np.ndarray  # [m] (s,) rounding of a sphere, 0 otherwise
+    bound: np.ndarray  # [m] (s,) largest distance of any point from the centre of mass
+    box_center: np.ndarray  # [m] (s, 3) of the box around the shape along the principal axes
+    box_half: np.ndarray  # [m] (s, 3) half extents of that box; infinite for a plane
+    vertex_start: np.ndarray  # (s + 1,)
+    vertex: np.ndarray  # [m] (v, 3)
+    face_start: np.ndarray  # (s + 1,)
+    face_normal: np.ndarray  # (f, 3) outward unit normals
+    face_distance: np.ndarray  # [m] (f,) normal . x on the face
+    loop_start: np.ndarray  # (f + 1,)
+    loop: np.ndarray  # vertices around each face, counter-clockwise from outside
+    edge_start: np.ndarray  # (s + 1,)
+    edge: np.ndarray  # (e, 4) vertex, vertex, left face, right face
+    neighbor_start: np.ndarray  # (v + 1,)
+    neighbor: np.ndarray  # vertices joined to each vertex by an edge
+
+
+class _Solid(NamedTuple):
+    kind: int
+    radius: float
+    vertex: np.ndarray
+    face_normal: np.ndarray
+    face_distance: np.ndarray
+    hull: Hull | None
+
+
+def _solid_in_principal_frame(shape: Shape, center: np.ndarray, axes: np.ndarray) -> _Solid:
+    """Move a shape from body axes to the frame (center, axes); columns of `axes` are the axes."""
+    if isinstance(shape, Sphere):
+        vertex = (np.zeros(3) - center)[None] @ axes
+        return _Solid(SPHERE, shape.radius, vertex, np.zeros((0, 3)), np.zeros(0), None)
+    if isinstance(shape, Plane):
+        normal = np.asarray(shape.normal, float)[None]
+        distance = np.array([shape.offset]) - normal @ center
+        return _Solid(PLANE, 0.0, np.zeros((0, 3)), normal @ axes, distance, None)
+    hull = shape.hull
+    distance = hull.face_distance - hull.face_normal @ center
+    return _Solid(HULL, 0.0, (hull.vertices - center) @ axes, hull.face_normal @ axes, distance, hull)
+
+
+def _starts(counts: list[int]) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64)
+
+
+def _joined(parts: list[np.ndarray], empty: tuple[int, ...], dtype: type) -> np.ndarray:
+    return np.ascontiguousarray(np.concatenate([np.zeros(empty, dtype), *parts]), dtype)
+
+
+def build_shape_table(
+    solids: list[tuple[Shape, np.ndarray, np.ndarray]],
+) -> tuple[ShapeTable, np.ndarray]:
+    """Flatten the shapes of all bodies; equal solids are stored once.
+
+    Args:
+        solids: per body its shape, centre of mass [m] (3,) and principal axes (3, 3), body axes.
+
+    Returns:
+        The table, and the shape index of each body, shape (bodies,).
+    """
+    index_of: dict[tuple, int] = {}
+    unique: list[_Solid] = []
+    shape_index = np.zeros(len(solids), np.int64)
+    for body, (shape, center, axes) in enumerate(solids):
+        solid = _solid_in_principal_frame(shape, np.asarray(center, float), np.asarray(axes, float))
+        key = (solid.kind, solid.radius, solid.vertex.tobytes(), solid.face_normal.tobytes(),
+               solid.face_distance.tobytes())  # fmt: skip
+        shape_index[body] = index_of.setdefault(key, len(unique))
+        if shape_index[body] == len(unique):
+            unique.append(solid)
+    return _flatten(unique), shape_index
+
+
+def _box(solid: _Solid) -> tuple[np.ndarray, np.ndarray]:
+    if solid.kind == PLANE:
+        return np.zeros(3), np.full(3, np.inf)
+    low, high = solid.vertex.min(axis=0), solid.vertex.max(axis=0)
+    return 0.5 * (low + high), 0.5 * (high - low) + solid.radius
+
+
+def _flatten(unique: list[_Solid]) -> ShapeTable:
+    hulls = [s.hull for s in unique]
+    loop_counts: list[int] = []
+    neighbor_counts: list[int] = []
+    for solid, hull in zip(unique, hulls, strict=True):
+        if hull is None:  # a plane's face has no loop, a sphere's vertex no neighbours
+            loop_counts += [0] * len(solid.face_normal)
+            neighbor_counts += [0] * len(solid.vertex)
+        else:
+            loop_counts += np.diff(hull.face_offset).tolist()
+            neighbor_counts += np.diff(hull.neighbor_offset).tolist()
+    bound = [np.linalg.norm(s.vertex, axis=1).max(initial=0.0) + s.radius for s in unique]
+    bound = [np.inf if s.kind == PLANE else b for s, b in zip(unique, bound, strict=True)]
+    return ShapeTable(
+        kind=np.array([s.kind for s in unique], np.int64),
+        radius=np.array([s.radius for s in unique], np.float64),
+        bound=np.array(bound, np.float64),
+        box_center=np.array([_box(s)[0] for s in unique]).reshape(-1, 3),
+        box_half=np.array([_box(s)[1] for s in unique]).reshape(-1, 3),
+        vertex_start=_starts([len(s.vertex) for s in unique]),
+        vertex=_joined([s.vertex for s in unique], (0, 3), np.float64),
+        face_start=_starts([len(s.face_normal) for s in unique]),
+        face_normal=_joined([s.face_normal for s in unique], (0, 3), np.float64),
+        face_distance=_joined([s.face_distance for s in unique], (0,), np.float64),
+        loop_start=_starts(loop_counts),
+        loop=_joined([h.face_vertex for h in hulls if h is not None], (0,), np.int64),
+        edge_start=_starts([0 if h is None else len(h.edges) for h in hulls]),
+        edge=_joined([h.edges for h in hulls if h is not None], (0, 4), np.int64),
+        neighbor_start=_starts(neighbor_counts),
+        neighbor=_joined([h.neighbor for h in hulls if h is not None], (0,), np.int64),
+    )

@@ -1,0 +1,200 @@
+"""Shapes a body can have: plain validated sizes, with their hull and mass properties on demand.
+
+A shape knows nothing of bodies: its `ShapeError` gets the body's name from `Body`.
+"""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import ShapeError
+from .hull import Hull, box_hull, build_hull
+from .mass_properties import (
+    MassProperties,
+    box_mass_properties,
+    hull_mass_properties,
+    sphere_mass_properties,
+)
+
+
+class Sphere:
+    """Sphere about the body's origin."""
+
+    def __init__(self, radius: float) -> None:
+        """Store the radius.
+
+        Args:
+            radius: Radius [m], positive.
+
+        Raises:
+            ShapeError: The radius is not a positive finite number.
+        """
+        self.radius = float(_positive(radius, "radius", ()))
+
+    def __repr__(self) -> str:
+        return f"Sphere({self.radius:g})"
+
+    @cached_property
+    def mass_properties(self) -> MassProperties:
+        """Volume, centre of mass and inertia at density 1."""
+        return _with_volume(sphere_mass_properties(self.radius))
+
+
+class Box:
+    """Box about the body's origin, its edges along the body's axes."""
+
+    def __init__(self, size: ArrayLike) -> None:
+        """Store the extents.
+
+        Args:
+            size: Full extents along x, y, z [m], shape (3,), positive.
+
+        Raises:
+            ShapeError: An extent is not a positive finite number.
+        """
+        self.size = _positive(size, "size", (3,))
+
+    def __repr__(self) -> str:
+        return f"Box(({', '.join(f'{extent:g}' for extent in self.size)}))"
+
+    @cached_property
+    def hull(self) -> Hull:
+        """The box as a convex hull: 8 vertices, 6 faces, 12 edges."""
+        return box_hull(self.size)
+
+    @cached_property
+    def mass_properties(self) -> MassProperties:
+        """Volume, centre of mass and inertia at density 1."""
+        return _with_volume(box_mass_properties(self.size))
+
+
+class ConvexHull:
+    """Convex hull of points in the body's frame; built on first use of `hull`."""
+
+    def __init__(self, points: ArrayLike) -> None:
+        """Store the points.
+
+        Args:
+            points: Coordinates [m], shape (n, 3), at least 4 that are not in one plane.
+
+        Raises:
+            ShapeError: The points are not an array of numbers.
+        """
+        try:
+            self.points = _read_only(points)
+        except (TypeError, ValueError) as error:
+            raise ShapeError("its points are not numbers; give an array of shape (n, 3)") from error
+
+    def __repr__(self) -> str:
+        return f"ConvexHull({len(self.points)} points)"
+
+    @cached_property
+    def hull(self) -> Hull:
+        """Vertices, faces and edges.
+
+        Raises:
+            ShapeError: The points are not finite, too few, or span no volume.
+        """
+        return build_hull(self.points)
+
+    @cached_property
+    def mass_properties(self) -> MassProperties:
+        """Volume, centre of mass and inertia at density 1.
+
+        Raises:
+            ShapeError: The points are not finite, too few, or span no volume.
+        """
+        return _with_volume(hull_mass_properties(self.hull))
+
+
+class Plane:
+    """Half-space, solid where normal . x < offset, in the body's frame; for static bodies."""
+
+    def __init__(self, normal: ArrayLike, offset: float) -> None:
+        """Store the plane with its normal made unit.
+
+        Args:
+            normal: Direction out of the solid, shape (3,), any length but zero.
+            offset: Distance of the plane from the body's origin along the unit normal [m].
+
+        Raises:
+            ShapeError: The normal is zero, or something is not finite.
+        """
+        direction = _numbers(normal, "normal", (3,))
+        length = float(np.linalg.norm(direction))
+        if length == 0:
+            raise ShapeError("its normal is zero; give the direction that points out of the solid")
+        self.normal = _read_only(direction / length)
+        self.offset = float(_numbers(offset, "offset", ()))
+
+    def __repr__(self) -> str:
+        return f"Plane(({', '.join(f'{x:g}' for x in self.normal)}), {self.offset:g})"
+
+
+Shape = Sphere | Box | ConvexHull | Plane
+
+
+def shape_to_dict(shape: Shape) -> dict[str, Any]:
+    """Describe a shape by plain values for JSON."""
+    match shape:
+        case Sphere():
+            return {"type": "sphere", "radius": shape.radius}
+        case Box():
+            return {"type": "box", "size": shape.size.tolist()}
+        case ConvexHull():
+            return {"type": "convex_hull", "points": shape.points.tolist()}
+        case Plane():
+            return {"type": "plane", "normal": shape.normal.tolist(), "offset": shape.offset}
+
+
+def shape_from_dict(values: dict[str, Any]) -> Shape:
+    """Make the shape that `shape_to_dict` described.
+
+    Raises:
+        ShapeError: The type is unknown or a value is missing or not usable.
+    """
+    makers = {
+        "sphere": lambda: Sphere(values["radius"]),
+        "box": lambda: Box(values["size"]),
+        "convex_hull": lambda: ConvexHull(values["points"]),
+        "plane": lambda: Plane(values["normal"], values["offset"]),
+    }
+    maker = makers.get(values.get("type", ""))
+    if maker is None:
+        raise ShapeError(f"its shape type {values.get('type')!r} is unknown; use one of {', '.join(makers)}")
+    try:
+        return maker()
+    except KeyError as error:
+        raise ShapeError(f"its {values['type']} has no value {error}; add it") from error
+
+
+def _numbers(value: ArrayLike, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    wanted = f"{shape[0]} numbers" if shape else "one number"
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"its {name} is {value!r}; give {wanted}") from error
+    if array.shape != shape or not np.isfinite(array).all():
+        raise ShapeError(f"its {name} is {value!r}; give {wanted}, finite")
+    return array
+
+
+def _positive(value: ArrayLike, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    array = _numbers(value, name, shape)
+    if not (array > 0).all():
+        raise ShapeError(f"its {name} is {value!r} m; make every extent greater than zero")
+    return _read_only(array)
+
+
+def _read_only(value: ArrayLike) -> NDArray[np.float64]:
+    array = np.array(value, dtype=np.float64)
+    array.flags.writeable = False
+    return array
+
+
+def _with_volume(properties: MassProperties) -> MassProperties:
+    if not np.isfinite(properties.inertia).all() or not (np.diag(properties.inertia) > 0).all():
+        raise ShapeError(f"its volume of {properties.volume:.3g} m^3 is beyond double precision; rescale it")
+    return properties

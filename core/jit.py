@@ -1,0 +1,108 @@
+"""The one importer of numba: compiler flags and the folder of compiled kernels.
+
+Numba's disk cache does not notice a change in another file, so the folder's name is a hash of
+every source file of the core, the numba version and the Python ABI: a changed helper gets a new
+folder, never stale machine code. The folder lies outside the source tree, which may be read-only
+or cleared on upgrade (in Blender: call `set_cache_root` before the first kernel is imported).
+"""
+
+import hashlib
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+
+CACHE_ROOT_VARIABLE = "TOPPLE_CACHE_DIR"
+KEPT_CACHES = 4  # folders of older sources kept, so that switching branches does not recompile
+
+
+def cache_root() -> Path:
+    """Folder that holds all kernel caches: `TOPPLE_CACHE_DIR`, or the user's cache folder."""
+    chosen = os.environ.get(CACHE_ROOT_VARIABLE)
+    if chosen:
+        return Path(chosen)
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA", str(Path.home() / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        base = str(Path.home() / "Library" / "Caches")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
+    return Path(base) / "topple"
+
+
+def source_hash() -> str:
+    """Hash of all core sources, the numba version and the Python ABI (16 hex digits)."""
+    digest = hashlib.sha256()
+    folder = Path(__file__).parent
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.relative_to(folder).as_posix().encode())
+        digest.update(path.read_bytes())
+    digest.update(f"{numba.__version__} {sys.implementation.cache_tag}".encode())
+    return digest.hexdigest()[:16]
+
+
+def _remove_old_caches(root: Path) -> None:
+    """Drop the oldest cache folders; one that another process is using may stay."""
+    folders = sorted((p for p in root.glob("kernels-*") if p.is_dir()), key=lambda p: p.stat().st_mtime)
+    for folder in folders[:-KEPT_CACHES]:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _prepare_cache() -> Path | None:
+    """Make the cache folder; None where the disk refuses it (kernels then compile per process)."""
+    folder = cache_root() / f"kernels-{source_hash()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _remove_old_caches(folder.parent)
+    except OSError:
+        return None
+    return folder
+
+
+CACHE_FOLDER = _prepare_cache()
+
+FLAGS: dict[str, Any] = {
+    "cache": CACHE_FOLDER is not None,
+    "nogil": True,
+    "error_model": "numpy",  # division by zero gives inf as in numpy; kernels guard explicitly
+    "no_cfunc_wrapper": True,  # nobody calls kernels from C; each wrapper would cost compile time
+    "fastmath": False,  # reordered sums would differ between machines, and isnan would be False
+}
+
+
+def _compile(function: Callable, **more: Any) -> Callable:
+    config: Any = numba.config
+    others = config.CACHE_DIR
+    config.CACHE_DIR = str(CACHE_FOLDER or "")  # read while decorating; not ours to keep
+    try:
+        return numba.njit(**FLAGS, **more)(function)
+    finally:
+        config.CACHE_DIR = others
+
+
+def kernel(function: Callable) -> Callable:
+    """Compile a function of scalars, tuples and arrays that allocates no array.
+
+    Without numba's reference counts: taking a struct of thirty arrays as an argument would count
+    each of them up and down, about 250 ns a call.
+    """
+    return _compile(function, _nrt=False)
+
+
+def inlined(function: Callable) -> Callable:
+    """The same for a small function, compiled into each of its callers; Python cannot call it."""
+    return _compile(function, _nrt=False, forceinline=True, no_cpython_wrapper=True)
+
+
+def arithmetic(function: Callable) -> Callable:
+    """The same for arithmetic on tuples, which Python may call, too."""
+    return _compile(function, _nrt=False, forceinline=True)
+
+
+def allocating_kernel(function: Callable) -> Callable:
+    """Compile a function that makes arrays: once per call, never in its loops."""
+    return _compile(function)

@@ -1,0 +1,38 @@
+"""What a run or a check found: penetration, warnings, times. Plain values only."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(kw_only=True)
+class Report:
+    """Findings of `simulate` or `verify`.
+
+    Attributes:
+        max_penetration: Deepest overlap of any two bodies [m]; 0 where nothing overlaps.
+        worst_pair: Names of the two bodies that overlap deepest, None where nothing overlaps.
+        worst_frame: Frame in which they do, 0 is the start; None where nothing overlaps.
+        warnings: One sentence each, naming bodies and remedy.
+        unresolved: What stayed above the tolerance, one dictionary each: from `simulate` steps with `time`
+            [s], `islands` and `residual`; from `verify` frames with `frame`, `pair` and `depth` [m].
+        stage_seconds: Wall-clock seconds spent in each named stage.
+        state_hash: Hash of all states; equal hashes mean equal bits. Empty until a trajectory exists.
+    """
+
+    max_penetration: float = 0.0
+    worst_pair: tuple[str, str] | None = None
+    worst_frame: int | None = None
+    warnings: list[str] = field(default_factory=list)
+    unresolved: list[dict[str, Any]] = field(default_factory=list)
+    stage_seconds: dict[str, float] = field(default_factory=dict)
+    state_hash: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Values for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Report":
+        """Make the report that `to_dict` described."""
+        pair = values.get("worst_pair")
+        return cls(**{**values, "worst_pair": None if pair is None else tuple(pair)})

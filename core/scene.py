@@ -1,0 +1,469 @@
+"""Scenes and bodies: plain, validated descriptions of what is to be simulated.
+
+Everything a user can get wrong is refused here, with the name of the body and the remedy; solvers
+trust what they are given. Nothing here moves.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import SceneError, ShapeError
+from .geometry.shapes import Plane, Shape, Sphere, shape_from_dict, shape_to_dict
+
+SCHEMA, SCHEMA_VERSION = "topple-scene", 1
+DEFAULT_DENSITY = 1000.0  # water [kg/m^3]
+
+BodyKind = Literal["dynamic", "static", "kinematic"]
+Combine = Literal["geometric_mean", "multiply"]
+
+
+class Motion(NamedTuple):
+    """Prescribed motion of a kinematic body, held before the first and after the last time.
+
+    Attributes:
+        times: Increasing times [s], shape (k,).
+        positions: Body origin at these times, world frame [m], shape (k, 3).
+        orientations: Unit quaternions (w, x, y, z), shape (k, 4), each on the side of the one before.
+    """
+
+    times: NDArray[np.float64]
+    positions: NDArray[np.float64]
+    orientations: NDArray[np.float64]
+
+
+class Body:
+    """One rigid body: its shape, material, and state at the start.
+
+    All attributes are validated and read-only; make a new body to change one. They have the names of
+    the constructor's arguments, arrays as float64, and `mass`, `center_of_mass` and `inertia` filled
+    in: for static bodies `mass` and `inertia` are zero, which reads as "cannot be moved".
+    """
+
+    name: str
+    shape: Shape
+    kind: BodyKind
+    mass: float
+    center_of_mass: NDArray[np.float64]
+    inertia: NDArray[np.float64]
+    position: NDArray[np.float64]
+    orientation: NDArray[np.float64]
+    linear_velocity: NDArray[np.float64]
+    angular_velocity: NDArray[np.float64]
+    restitution: float
+    friction: float
+    friction_dynamic: float
+    linear_damping: float
+    angular_damping: float
+    layers: int
+    collides_with: int
+    lock_linear: tuple[bool, bool, bool]
+    lock_angular: tuple[bool, bool, bool]
+    asleep: bool
+    motion: Motion | None
+    release_time: float | None
+
+    def __init__(
+        self,
+        name: str,
+        shape: Shape,
+        *,
+        kind: BodyKind = "dynamic",
+        mass: float | None = None,
+        density: float | None = None,
+        inertia: ArrayLike | None = None,
+        center_of_mass: ArrayLike | None = None,
+        position: ArrayLike = (0, 0, 0),
+        orientation: ArrayLike = (1, 0, 0, 0),
+        linear_velocity: ArrayLike = (0, 0, 0),
+        angular_velocity: ArrayLike = (0, 0, 0),
+        restitution: float = 0.0,
+        friction: float = 0.5,
+        friction_dynamic: float | None = None,
+        linear_damping: float = 0.0,
+        angular_damping: float = 0.0,
+        layers: int = 1,
+        collides_with: int = -1,
+        lock_linear: Iterable[bool] = (False, False, False),
+        lock_angular: Iterable[bool] = (False, False, False),
+        asleep: bool = False,
+        motion: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
+        release_time: float | None = None,
+    ) -> None:
+        """Validate and store a body.
+
+        Args:
+            name: Unique in its scene.
+            shape: Solid in the body's frame; a `Plane` must be static.
+            kind: "dynamic" obeys forces, "static" never moves, "kinematic" follows `motion`.
+            mass: Mass [kg]; wins over density.
+            density: Density [kg/m^3]; 1000 where neither is given.
+            inertia: Inertia about the centre of mass in body axes [kg m^2], shape (3, 3); by default
+                that of the shape filled evenly.
+            center_of_mass: Centre of mass in the body's frame [m], shape (3,); by default the shape's.
+            position: Body origin, world frame [m], shape (3,).
+            orientation: Quaternion (w, x, y, z) from body to world axes, shape (4,); made unit.
+            linear_velocity: Velocity of the centre of mass, world frame [m/s], shape (3,).
+            angular_velocity: World frame [rad/s], shape (3,).
+            restitution: 0 (does not bounce) to 1 (keeps its speed).
+            friction: Static Coulomb coefficient.
+            friction_dynamic: Dynamic Coulomb coefficient, at most `friction`; equal to it by default.
+            linear_damping: Rate at which linear velocity decays [1/s].
+            angular_damping: Rate at which angular velocity decays [1/s].
+            layers: Bits of the layers the body is in.
+            collides_with: Bits of the layers it touches; a pair meets where both sides allow it.
+            lock_linear: World axes x, y, z along which the body cannot move.
+            lock_angular: World axes x, y, z about which the body cannot turn.
+            asleep: Start at rest until touched.
+            motion: Times [s] (k,), positions [m] (k, 3) and orientations (k, 4) of a kinematic body.
+                It replaces `position` and `orientation`.
+            release_time: When a kinematic body turns dynamic with the velocity it has then [s].
+
+        Raises:
+            SceneError: A value is not usable; names the body and the field.
+            ShapeError: The shape has no usable solid; names the body.
+        """
+        if not isinstance(name, str) or not name:
+            raise SceneError(f"a body's name is {name!r}; give it a non-empty string", field="name")
+        if not isinstance(shape, Shape):
+            raise SceneError(
+                f"its shape is {shape!r}; use Sphere, Box, ConvexHull or Plane", body=name, field="shape"
+            )
+        read = _Reader(name)
+        kind = read.choice("kind", kind, get_args(BodyKind))
+        if isinstance(shape, Plane) and kind != "static":
+            raise SceneError("a plane has no end and cannot move; use kind='static'", body=name, field="kind")
+        values: dict[str, Any] = {
+            "name": name,
+            "shape": shape,
+            "kind": kind,
+            **_mass_values(read, shape, kind, mass, density, inertia, center_of_mass),
+            "position": read.array("position", position, (3,)),
+            "orientation": read.quaternions("orientation", orientation, (4,)),
+            "linear_velocity": read.array("linear_velocity", linear_velocity, (3,)),
+            "angular_velocity": read.array("angular_velocity", angular_velocity, (3,)),
+            "restitution": read.number("restitution", restitution, low=0.0, high=1.0),
+            "friction": read.number("friction", friction, low=0.0),
+            "linear_damping": read.number("linear_damping", linear_damping, low=0.0),
+            "angular_damping": read.number("angular_damping", angular_damping, low=0.0),
+            "layers": read.mask("layers", layers),
+            "collides_with": read.mask("collides_with", collides_with),
+            "lock_linear": read.flags("lock_linear", lock_linear),
+            "lock_angular": read.flags("lock_angular", lock_angular),
+            "asleep": bool(asleep),
+        }
+        values["friction_dynamic"] = read.number(
+            "friction_dynamic",
+            values["friction"] if friction_dynamic is None else friction_dynamic,
+            low=0.0,
+            high=values["friction"],
+        )
+        for field in ("linear_velocity", "angular_velocity"):
+            if kind != "dynamic" and values[field].any():
+                remedy = "use kind='kinematic' with motion" if kind == "static" else "give motion instead"
+                raise SceneError(f"it is {kind} and takes no {field}; {remedy}", body=name, field=field)
+        for field, given in (("motion", motion), ("release_time", release_time)):
+            if given is not None and kind != "kinematic":
+                raise SceneError(f"{field} needs kind='kinematic', not '{kind}'", body=name, field=field)
+        values["motion"] = None if motion is None else _read_motion(read, motion)
+        values["release_time"] = (
+            None if release_time is None else read.number("release_time", release_time, low=0.0)
+        )
+        self.__dict__.update(values)
+
+    def __setattr__(self, field: str, value: object) -> None:
+        raise AttributeError(
+            f"body '{self.name}': its fields are read-only (mass, inertia and shape belong together); "
+            f"make a new Body to change {field}"
+        )
+
+    def __repr__(self) -> str:
+        return f"Body({self.name!r}, {self.shape!r}, kind={self.kind!r}, mass={self.mass:g})"
+
+    @property
+    def is_movable(self) -> bool:
+        """Whether forces can move the body, now or after its release."""
+        return self.kind == "dynamic" or self.release_time is not None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Describe the body by plain values for JSON, from which `Body` is made again to the bit."""
+        values = dict(vars(self))
+        values["shape"] = shape_to_dict(self.shape)
+        for field, value in values.items():
+            if isinstance(value, np.ndarray):
+                values[field] = value.tolist()
+        if self.motion is not None:
+            values["motion"] = [array.tolist() for array in self.motion]
+        if self.kind == "static":
+            del values["mass"], values["inertia"]
+        return values
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Body":
+        """Make the body that `to_dict` described.
+
+        Raises:
+            SceneError: A field is unknown, missing or not usable.
+            ShapeError: The shape is not usable.
+        """
+        values = dict(values)
+        name = values.get("name")
+        if not isinstance(name, str) or not isinstance(values.get("shape"), dict):
+            raise SceneError("every body needs a name and a shape with a type; add them", body=name)
+        try:
+            shape = shape_from_dict(values.pop("shape"))
+        except ShapeError as error:
+            raise ShapeError(error.reason, body=name) from error
+        try:
+            return cls(shape=shape, **values)
+        except TypeError as error:
+            field = str(error).partition("argument ")[2] or str(error)
+            raise SceneError(f"it has an unknown field {field}; remove it", body=name) from error
+
+
+class Scene:
+    """Bodies and the gravity they live in."""
+
+    def __init__(
+        self,
+        gravity: ArrayLike = (0, 0, -9.81),
+        bodies: Iterable[Body] = (),
+        *,
+        combine: Combine = "geometric_mean",
+    ) -> None:
+        """Make a scene.
+
+        Args:
+            gravity: World frame [m/s^2], shape (3,).
+            bodies: Bodies with different names.
+            combine: How friction and restitution of two bodies make those of their contact;
+                "geometric_mean" keeps equal values, "multiply" is what Blender does.
+
+        Raises:
+            SceneError: A value is not usable or a body's name is taken.
+        """
+        read = _Reader(None)
+        self.gravity = read.array("gravity", gravity, (3,))
+        self.combine: Combine = read.choice("combine", combine, get_args(Combine))
+        self.bodies: list[Body] = []
+        for body in bodies:
+            self.add(body)
+
+    def __repr__(self) -> str:
+        return f"Scene(gravity={tuple(self.gravity.tolist())}, {len(self.bodies)} bodies)"
+
+    def add(self, body: Body) -> Body:
+        """Add a body and return it.
+
+        Raises:
+            SceneError: This is no body, or its name is taken.
+        """
+        if not isinstance(body, Body):
+            raise SceneError(f"{body!r} is no body; add a topple.Body", field="bodies")
+        if any(other.name == body.name for other in self.bodies):
+            raise SceneError(
+                "the scene already has a body of this name; rename one", body=body.name, field="name"
+            )
+        self.bodies.append(body)
+        return body
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the scene as JSON; the file appears whole or not at all."""
+        document = {
+            "schema": SCHEMA,
+            "version": SCHEMA_VERSION,
+            "gravity": self.gravity.tolist(),
+            "combine": self.combine,
+            "bodies": [body.to_dict() for body in self.bodies],
+        }
+        write_whole(path, (json.dumps(document, indent=1) + "\n").encode())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Scene":
+        """Read a scene that `save` wrote.
+
+        Raises:
+            OSError: The file cannot be read.
+            SceneError: It is no scene of this version, or something in it is not usable.
+            ShapeError: A shape is not usable.
+        """
+        try:
+            document = json.loads(Path(path).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise SceneError(f"{path} is not JSON ({error}); save it with Scene.save") from error
+        if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+            raise SceneError(f"{path} is no Topple scene; save it with Scene.save")
+        if document.get("version") != SCHEMA_VERSION:
+            raise SceneError(
+                f"{path} has scene version {document.get('version')!r}, this Topple reads {SCHEMA_VERSION}; "
+                "update Topple or save the scene again"
+            )
+        unknown = document.keys() - {"schema", "version", "gravity", "combine", "bodies"}
+        if unknown:
+            raise SceneError(f"{path} has unknown entries {', '.join(sorted(unknown))}; remove them")
+        return cls(
+            document.get("gravity", (0, 0, -9.81)),
+            [Body.from_dict(values) for values in document.get("bodies", ())],
+            combine=document.get("combine", "geometric_mean"),
+        )
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file so that it is either whole or as it was before, also when the machine stops."""
+    path = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+class _Reader:
+    """Turns arguments into checked values; its errors name the body and the field."""
+
+    def __init__(self, body: str | None) -> None:
+        self.body = body
+
+    def error(self, field: str, message: str) -> SceneError:
+        return SceneError(f"{field} {message}", body=self.body, field=field)
+
+    def array(self, field: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Finite float64 numbers of a given shape; -1 stands for any length."""
+        wanted = (
+            "(" + ", ".join("k" if n < 0 else str(n) for n in shape) + ("," if len(shape) == 1 else "") + ")"
+        )
+        try:
+            array = np.array(value, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise self.error(field, f"is {value!r}; give numbers of shape {wanted}") from error
+        fits = array.ndim == len(shape) and all(
+            n < 0 or n == m for n, m in zip(shape, array.shape, strict=True)
+        )
+        if not fits:
+            raise self.error(field, f"has shape {array.shape}; give numbers of shape {wanted}")
+        if not np.isfinite(array).all():
+            raise self.error(field, "has a value that is not finite; replace it")
+        array += 0.0  # -0.0 becomes 0.0, so that both give the same bits
+        array.flags.writeable = False
+        return array
+
+    def number(
+        self, field: str, value: float, *, low: float = -np.inf, high: float = np.inf, above: float = -np.inf
+    ) -> float:
+        number = float(self.array(field, value, ()))
+        if number <= above:
+            raise self.error(field, f"is {number:g}; make it greater than {above:g}")
+        if number < low:
+            raise self.error(field, f"is {number:g}; make it at least {low:g}")
+        if number > high:
+            raise self.error(field, f"is {number:g}; make it at most {high:g}")
+        return number
+
+    def quaternions(self, field: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        quaternions = np.array(self.array(field, value, shape))
+        length = np.linalg.norm(quaternions, axis=-1, keepdims=True)
+        if not (length > 0).all() or not np.isfinite(length).all():
+            raise self.error(field, "has a quaternion of length zero; the identity is (1, 0, 0, 0)")
+        # One that is unit already keeps its bits, so that saving and loading change nothing.
+        quaternions = np.where(np.abs(length - 1) < 1e-15, quaternions, quaternions / length)
+        quaternions.flags.writeable = False
+        return quaternions
+
+    def choice(self, field: str, value: Any, options: tuple[str, ...]) -> Any:
+        if value not in options:
+            raise self.error(field, f"is {value!r}; use one of {', '.join(map(repr, options))}")
+        return value
+
+    def mask(self, field: str, value: int) -> int:
+        try:
+            return int(np.int64(value.__index__()))
+        except (AttributeError, OverflowError) as error:
+            raise self.error(field, f"is {value!r}; give an integer of at most 64 bits") from error
+
+    def flags(self, field: str, value: Iterable[bool]) -> tuple[bool, bool, bool]:
+        x, y, z = (bool(flag) for flag in self.array(field, tuple(value), (3,)))
+        return x, y, z
+
+
+def _mass_values(
+    read: _Reader,
+    shape: Shape,
+    kind: BodyKind,
+    mass: float | None,
+    density: float | None,
+    inertia: ArrayLike | None,
+    center_of_mass: ArrayLike | None,
+) -> dict[str, Any]:
+    """Mass, centre of mass and inertia from what was given and from the shape."""
+    try:
+        solid = None if isinstance(shape, Plane) else shape.mass_properties
+        if not isinstance(shape, Plane | Sphere):
+            _ = shape.hull
+    except ShapeError as error:
+        raise ShapeError(error.reason, body=read.body) from error
+    center = np.zeros(3) if solid is None else solid.center_of_mass
+    values = {
+        "center_of_mass": read.array(
+            "center_of_mass", center if center_of_mass is None else center_of_mass, (3,)
+        )
+    }
+    if mass is not None:
+        mass = read.number("mass", mass, above=0.0)
+    if density is not None:
+        density = read.number("density", density, above=0.0)
+    if inertia is not None:
+        inertia = _read_inertia(read, inertia)
+    if kind == "static" or solid is None:
+        return {**values, "mass": 0.0, "inertia": read.array("inertia", np.zeros((3, 3)), (3, 3))}
+    if mass is None:
+        mass = (DEFAULT_DENSITY if density is None else density) * solid.volume
+    if inertia is None:
+        inertia = read.array("inertia", solid.inertia * (mass / solid.volume), (3, 3))
+    return {**values, "mass": mass, "inertia": inertia}
+
+
+def _read_inertia(read: _Reader, value: ArrayLike) -> NDArray[np.float64]:
+    inertia = read.array("inertia", value, (3, 3))
+    if np.abs(inertia - inertia.T).max() > 1e-9 * np.abs(inertia).max():
+        raise read.error("inertia", "is not symmetric; give the full (3, 3) matrix about the centre of mass")
+    moments = np.linalg.eigvalsh(inertia)
+    if moments[0] <= 1e-12 * moments[2]:
+        raise read.error("inertia", "is not positive definite; every principal moment must be above zero")
+    if moments[0] + moments[1] < moments[2] * (1 - 1e-6):
+        raise read.error("inertia", "belongs to no body: its largest moment exceeds the sum of the other two")
+    return inertia
+
+
+def _read_motion(read: _Reader, motion: tuple[ArrayLike, ArrayLike, ArrayLike]) -> Motion:
+    try:
+        times, positions, orientations = motion
+    except (TypeError, ValueError) as error:
+        raise read.error("motion", "is not (times, positions, orientations); give these three") from error
+    times = read.array("motion", times, (-1,))
+    positions = read.array("motion", positions, (-1, 3))
+    orientations = read.quaternions("motion", orientations, (-1, 4)).copy()
+    if not len(times) == len(positions) == len(orientations) > 0:
+        raise read.error("motion", "needs equally many times, positions and orientations, at least one")
+    if not (np.diff(times) > 0).all():
+        raise read.error("motion", "has times that do not increase; sort them and drop doubles")
+    # q and -q are one orientation; the nearer of the two makes interpolation take the short way.
+    turns = np.einsum("ij,ij->i", orientations[1:], orientations[:-1]) < 0
+    orientations[1:] *= np.where(np.cumsum(turns) % 2, -1.0, 1.0)[:, None]
+    orientations += 0.0
+    orientations.flags.writeable = False
+    return Motion(times, positions, orientations)

@@ -1,0 +1,245 @@
+"""Stepping and recording: a scene goes in, a trajectory comes out."""
+
+import copy
+import functools
+import math
+import time as clock
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from .diagnostics import total_energy
+from .dynamics.body_state import BodyState, build_bodies, initial_state, origin_pose
+from .dynamics.kinematic import KinematicPaths
+from .dynamics.motion import update_all_derived
+from .errors import SceneError, SolverError
+from .geometry.shapes import Box, Plane, Sphere
+from .report import Report
+from .scene import Body, Scene
+from .solvers.impulse import ImpulsePipeline, ImpulseSolver
+from .trajectory import Trajectory
+
+Progress = Callable[[str, int, int], None]
+SolverChoice = Literal["impulse"] | ImpulseSolver
+
+
+class BodyMotion(NamedTuple):
+    """Motion of all bodies in the order of the scene, world axes."""
+
+    position: np.ndarray  # [m] (bodies, 3) origins of the bodies
+    orientation: np.ndarray  # (bodies, 4) w, x, y, z
+    linear_velocity: np.ndarray  # [m/s] (bodies, 3) of the centres of mass
+    angular_velocity: np.ndarray  # [rad/s] (bodies, 3)
+
+
+class Contacts(NamedTuple):
+    """Contact points of this moment; normals point from b to a."""
+
+    body_a: np.ndarray  # (c,) index in the scene
+    body_b: np.ndarray  # (c,)
+    point: np.ndarray  # [m] (c, 3) halfway between the surfaces
+    normal: np.ndarray  # (c, 3)
+    separation: np.ndarray  # [m] (c,) negative when penetrating
+    impulse: np.ndarray  # [N s] (c, 3) impulse on a in the last step
+
+
+def resolve_solver(solver: SolverChoice) -> ImpulseSolver:
+    """The solver object for a name, or the object itself."""
+    if isinstance(solver, ImpulseSolver):
+        return solver
+    if solver == "impulse":
+        return ImpulseSolver()
+    raise SolverError(f"solver must be 'impulse' or an ImpulseSolver, not {solver!r}")
+
+
+class Simulation:
+    """A scene in motion.
+
+    Args:
+        scene: What to simulate; it is read once and not changed.
+        solver: "impulse" or an `ImpulseSolver`.
+
+    Raises:
+        SceneError: the scene has no bodies.
+    """
+
+    def __init__(self, scene: Scene, solver: SolverChoice = "impulse") -> None:
+        if not scene.bodies:
+            raise SceneError("the scene has no bodies; add at least one")
+        self.scene = scene
+        self.solver = resolve_solver(solver)
+        self._model, shapes, self._order = build_bodies(scene)
+        self._rank = np.argsort(self._order)
+        state = initial_state(scene, self._order, self._model)
+        bodies = [scene.bodies[i] for i in self._order]
+        paths = KinematicPaths(bodies, self._model)
+        paths.set_poses(state, 0.0)
+        update_all_derived(self._model, state)
+        mobile = np.array([b.kind == "dynamic" or b.release_time is not None for b in bodies])
+        self._pipeline = ImpulsePipeline(
+            self.solver, self._model, shapes, state, paths,
+            gravity=scene.gravity, multiply=scene.combine == "multiply", mobile=mobile,
+            names=[b.name for b in bodies],
+        )  # fmt: skip
+        self._warnings: list[str] = []
+        self._report_overlaps([b.name for b in bodies])
+
+    def _report_overlaps(self, names: list[str]) -> None:
+        for a, b, depth in self._pipeline.forgive_overlaps(self.solver.time_step):
+            self._warnings.append(
+                f"bodies '{names[a]}' and '{names[b]}' overlap by {depth:.3g} m at the start; "
+                "they are pushed apart slowly: move them apart to avoid it"
+            )
+
+    @property
+    def time(self) -> float:
+        """Time since the start [s]."""
+        return self._pipeline.time
+
+    @property
+    def state(self) -> BodyMotion:
+        """Copies of the bodies' motion, in the order of the scene."""
+        s: BodyState = self._pipeline.state
+        position, orientation = origin_pose(self._model, s.c, s.q)
+        rank = self._rank
+        return BodyMotion(position[rank], orientation[rank], s.v[rank], s.w[rank])
+
+    @property
+    def contacts(self) -> Contacts:
+        """Copies of the contact points of this moment that touch or nearly touch."""
+        p = self._pipeline
+        near = np.flatnonzero(p.contacts.separation[: p.contact_count] <= p.tolerance)
+        body = p.contacts.body[near]
+        return Contacts(
+            body_a=self._order[body[:, 0]],
+            body_b=self._order[body[:, 1]],
+            point=0.5 * (p.contacts.arm[near] + p.state.c[body]).sum(axis=1),
+            normal=p.contacts.normal[near],
+            separation=p.contacts.separation[near],
+            impulse=p.contacts.impulse[near],
+        )
+
+    def energy(self) -> float:
+        """Kinetic and potential energy of the bodies that move by forces [J]."""
+        return float(total_energy(self.scene, self.state))
+
+    def advance(self, seconds: float) -> None:
+        """Advance by a time [s], in equal steps no longer than the solver's.
+
+        Raises:
+            SolverError: the time is negative or not a number.
+        """
+        if not (math.isfinite(seconds) and seconds >= 0.0):
+            raise SolverError(f"cannot advance by {seconds} s: give a time that is not negative")
+        steps = math.ceil(seconds / self.solver.time_step - 1e-9)
+        for _ in range(steps):
+            self._pipeline.step(seconds / steps)
+
+    def run(self, frames: int, fps: float) -> Iterator[BodyMotion]:
+        """Yield the state after each of so many frames."""
+        for _ in range(frames):
+            self.advance(1.0 / fps)
+            yield self.state
+
+    @property
+    def report(self) -> Report:
+        """What happened so far."""
+        p = self._pipeline
+        return Report(
+            max_penetration=p.max_penetration,
+            warnings=list(self._warnings),
+            unresolved=[{"time": t, "islands": n, "residual": r} for t, n, r in p.unresolved],
+            stage_seconds=dict(p.stage_seconds),
+        )
+
+    def snapshot(self) -> dict[str, Any]:
+        """Everything the future depends on; `restore` brings it back to the bit."""
+        return copy.deepcopy(self._pipeline.memory())
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Go back to a snapshot of this simulation."""
+        self._pipeline.recall(copy.deepcopy(snapshot))
+
+
+@functools.cache
+def compile_kernels() -> None:
+    """Compile every kernel, or load it from the cache: once per process, before the first bake.
+
+    A small scene in which all kinds of contact occur is stepped, so that no compilation is left to
+    interrupt a bake.
+    """
+    scene = Scene(
+        bodies=[
+            Body("plane", Plane((0.0, 0.0, 1.0), 0.0), kind="static"),
+            Body("lower", Box((1.0, 1.0, 1.0)), position=(0.0, 0.0, 0.5)),
+            Body("upper", Box((1.0, 1.0, 1.0)), position=(0.2, 0.0, 1.5)),
+            Body("ball", Sphere(0.5), position=(0.0, 0.0, 2.5), linear_velocity=(0.0, 0.0, -1.0)),
+            Body("other ball", Sphere(0.5), position=(3.0, 0.0, 0.5), linear_velocity=(-9.0, 0.0, 0.0)),
+        ]
+    )
+    pipeline = Simulation(scene)._pipeline
+    for _ in range(3):
+        pipeline.step(pipeline.settings.time_step)
+    pipeline.project_positions()
+    pipeline.broad_phase.grow()
+
+
+def simulate(
+    scene: Scene,
+    *,
+    frames: int | None = None,
+    seconds: float | None = None,
+    fps: float = 24,
+    solver: SolverChoice = "impulse",
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> Trajectory:
+    """Simulate a scene and record every frame.
+
+    Args:
+        frames: Number of frames after the start; or give `seconds`, rounded to whole frames.
+        seconds: Time to simulate [s].
+        fps: Frames per second.
+        solver: "impulse" or an `ImpulseSolver`.
+        progress: Called as progress(stage, done, total) after each frame.
+        cancelled: Asked after each frame; true ends early with the frames so far.
+
+    Returns:
+        The trajectory; index 0 is the start.
+
+    Raises:
+        SceneError, SolverError: the scene or an argument is not usable; the message says what to change.
+    """
+    if (frames is None) == (seconds is None):
+        raise SolverError("give either frames or seconds")
+    if not (math.isfinite(fps) and fps > 0.0):
+        raise SolverError(f"fps must be a positive number, not {fps}")
+    count = int(frames) if frames is not None else round((seconds or 0.0) * fps)
+    if count < 0:
+        raise SolverError(f"the number of frames must not be negative, but is {count}")
+    if progress:
+        progress("compile", 0, count)
+    compile_kernels()
+    if progress:
+        progress("prepare", 0, count)
+    simulation = Simulation(scene, solver)
+    recorded = [simulation.state]
+    for frame, motion in enumerate(simulation.run(count, fps), start=1):
+        begin = clock.perf_counter()
+        recorded.append(motion)
+        if progress:
+            progress("simulate", frame, count)
+        stages = simulation._pipeline.stage_seconds
+        stages["record"] = stages.get("record", 0.0) + clock.perf_counter() - begin
+        if cancelled is not None and cancelled():
+            break
+    return Trajectory(
+        times=np.arange(len(recorded)) / fps,
+        position=np.stack([m.position for m in recorded]),
+        orientation=np.stack([m.orientation for m in recorded]),
+        linear_velocity=np.stack([m.linear_velocity for m in recorded]),
+        angular_velocity=np.stack([m.angular_velocity for m in recorded]),
+        names=tuple(body.name for body in scene.bodies),
+        report=simulation.report,
+    )

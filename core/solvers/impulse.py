@@ -1,0 +1,331 @@
+"""The time-stepping solver of Bender & Schmitt (2006): collisions, then contacts, by impulses.
+
+`ImpulseSolver` holds the settings, `ImpulsePipeline` the stages of a step over compiled kernels.
+"""
+
+import math
+import time as clock
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..collision.broad_phase import BroadPhase
+from ..collision.narrow_phase import (
+    QUERIES,
+    SURVIVED,
+    detect_contacts,
+    empty_contacts,
+    make_scratch,
+    store_impulses,
+)
+from ..dynamics.body_state import BodyModel, BodyState
+from ..dynamics.contact_rows import empty_rows, prepare_rows
+from ..dynamics.islands import build_islands, empty_islands
+from ..dynamics.kinematic import KinematicPaths
+from ..dynamics.motion import empty_plan, measure_reach, move_bodies, plan_free_motion
+from ..errors import SolverError
+from ..geometry.shape_table import ShapeTable
+from ..settings import OVERLAP_SPEED, RELATIVE_TOLERANCE
+from .impulse_collisions import empty_collisions, resolve_collisions
+from .impulse_contacts import apply_impulses, release_push, warm_start
+from .impulse_islands import (
+    NEWTON_ACCURACY,
+    RESIDUAL,
+    REST_FORCE,
+    UNSETTLED,
+    newton_islands,
+    set_up_islands,
+    settle_held,
+    solve_scratch,
+    sweep_islands,
+)
+from .impulse_repair import deepest, project_positions
+
+REPAIR_ROUNDS = 60
+REST_SINK, SINK = 0.002, 0.05
+SOFTEST = 0.1  # compliance of a contact in units of its effective mass' inverse, where gravity is weak
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImpulseSolver:
+    """Settings of the time-stepping solver.
+
+    Attributes:
+        time_step: Longest step [s]; frames are divided into equal steps no longer than this.
+        tolerance: Largest penetration the solver leaves [m]. Small bodies get a smaller one, so
+            that dice and boulders behave alike.
+        max_iterations: Bound on the sweeps over one island in one step; islands that need more are
+            reported.
+        shock_propagation: Sweep each island from the ground up. Changes how fast the solution is
+            found, not the solution.
+    """
+
+    time_step: float = 1.0 / 240.0
+    tolerance: float = 1e-4
+    max_iterations: int = 60
+    shock_propagation: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("time_step", "tolerance"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > 0.0):
+                raise SolverError(f"ImpulseSolver: {name} must be a positive number, not {value}")
+        if self.max_iterations < 1:
+            raise SolverError(f"ImpulseSolver: max_iterations must be at least 1, not {self.max_iterations}")
+
+
+class ImpulsePipeline:
+    """One step as a list of stages. Owns scratch and the pair cache; moves the `state` it is given."""
+
+    def __init__(
+        self,
+        settings: ImpulseSolver,
+        model: BodyModel,
+        shapes: ShapeTable,
+        state: BodyState,
+        paths: KinematicPaths,
+        *,
+        gravity: np.ndarray,
+        multiply: bool,
+        mobile: np.ndarray,
+        names: list[str],
+    ) -> None:
+        """`mobile` (n,): bodies that move by forces now or later; `multiply`: how coefficients combine."""
+        self.settings, self.model, self.shapes, self.state, self.paths = settings, model, shapes, state, paths
+        self.gravity, self.multiply = np.asarray(gravity, float), multiply
+        self.gravity_size = float(np.linalg.norm(self.gravity))
+        self.names = names
+        self.time = 0.0
+        n = len(state.c)
+        self.tolerance = min(
+            [settings.tolerance, *(RELATIVE_TOLERANCE * self.shapes.bound[model.shape[mobile]])]
+        )
+        self.broad_phase = BroadPhase(model, shapes, state, mobile)
+        self.plan = empty_plan(n)
+        self.reach = np.zeros(n)
+        self.end_velocity = np.zeros((n, 6))
+        self.scratch = make_scratch(shapes)
+        self.contacts = empty_contacts(0)
+        self.contact_count = 0
+        self._grow(max(64, 16 * n))
+        self.solve_report = np.zeros(4)
+        self.stage_seconds: dict[str, float] = {}
+        self.max_penetration = 0.0
+        self.unresolved: list[tuple[float, int, float]] = []
+        self._step_length = 0.0
+
+    def _grow(self, capacity: int) -> None:
+        """Make room for so many contact points; keeps the witness counters."""
+        n = len(self.state.c)
+        counter = self.contacts.counter
+        self.contacts = empty_contacts(capacity)
+        self.contacts.counter[:] = counter
+        self.rows = empty_rows(capacity)
+        self.islands = empty_islands(n, capacity)
+        self.collisions = empty_collisions(n, capacity)
+        remembered = self.solve.last_mean if hasattr(self, "solve") else 0.0
+        self.solve = solve_scratch(n, capacity)
+        self.solve.last_mean[:] = remembered
+
+    @contextmanager
+    def _stage(self, name: str) -> Iterator[None]:
+        begin = clock.perf_counter()
+        yield
+        self.stage_seconds[name] = self.stage_seconds.get(name, 0.0) + clock.perf_counter() - begin
+
+    # The step --------------------------------------------------------------------------------
+
+    def step(self, h: float) -> None:
+        """Advance the state by the time h [s]."""
+        if h != self._step_length:
+            self.look_ahead(h)
+        with self._stage("islands"):
+            island_count = self._build_islands()
+        with self._stage("solve"):
+            self._prepare_rows(h)
+            self._warm_start(h)
+            self._resolve_collisions(h)
+            self._solve_contacts(h, island_count)
+            self._release_push(h, island_count)
+        with self._stage("integrate"):
+            self._apply_impulses()
+            self._move_bodies(h)
+        self.look_ahead(h)
+        self._repair_positions(h)
+        self._check_finite()
+
+    def look_ahead(self, h: float) -> None:
+        """Plan the coming step as free motion and find the contacts it may meet."""
+        self._step_length = h
+        with self._stage("integrate"):
+            self.paths.release_due(self.state, self.time)
+            self.paths.set_velocities(self.state, self.time, h)
+            plan_free_motion(self.model, self.state, self.gravity, h, self.plan)
+            measure_reach(self.model, self.shapes, self.plan, self.broad_phase.pairs, h, self.reach)
+        with self._stage("broad phase"):
+            self.broad_phase.update(self.state, self.reach)
+        with self._stage("narrow phase"):
+            self._detect()
+
+    def _detect(self) -> None:
+        while True:
+            count = detect_contacts(
+                self.model, self.shapes, self.state, self.broad_phase.pairs, self.reach,
+                self.tolerance, self.contacts, self.scratch,
+            )  # fmt: skip
+            if count >= 0:
+                self.contact_count = count
+                return
+            self._grow(2 * len(self.contacts.slot))
+
+    def _build_islands(self) -> int:
+        return build_islands(
+            self.model, self.contacts, self.contact_count, self.settings.shock_propagation, self.islands
+        )
+
+    def _prepare_rows(self, h: float) -> None:
+        # A body that rests alone sinks in by a part of the tolerance, under any load by SINK of it.
+        fall = self.gravity_size * h * h
+        softness = min(SOFTEST, REST_SINK * self.tolerance / fall) if fall > 0.0 else SOFTEST
+        prepare_rows(
+            self.model, self.state, self.contacts, self.contact_count, self.broad_phase.pairs, self.multiply,
+            softness, SINK * self.tolerance / h, self.rows,
+        )  # fmt: skip
+
+    def _warm_start(self, h: float) -> None:
+        warm_start(
+            self.model, self.state, self.contacts, self.rows, self.contact_count, h * self.gravity_size,
+            self.plan, self.end_velocity,
+        )  # fmt: skip
+
+    def _resolve_collisions(self, h: float) -> None:
+        speed = h * self.gravity_size
+        floor = 0.1 * self.tolerance / h  # where there is no gravity: slower than this is touching
+        resolve_collisions(
+            self.model, self.state, self.plan, self.contacts, self.rows, self.contact_count,
+            h, max(speed, floor), self.islands, self.collisions,
+        )  # fmt: skip
+
+    def _solve_contacts(self, h: float, island_count: int) -> None:
+        """Per island: last step's velocities if they still hold, else sweeps, else Newton's method."""
+        accuracy = NEWTON_ACCURACY * self.tolerance / h
+        if self.gravity_size > 0.0:
+            accuracy = min(accuracy, 0.5 * REST_FORCE * h * self.gravity_size)
+        bodies = (self.model, self.state, self.contacts, self.rows, self.islands, island_count, h)
+        mean, solve, report = self.plan.mean, self.solve, self.solve_report
+        report[:] = 0.0
+        set_up_islands(*bodies, h * self.gravity_size, mean, solve)
+        sweep_islands(
+            *bodies, self.tolerance, h * self.gravity_size, self.settings.max_iterations, mean, solve, report
+        )
+        newton_islands(
+            *bodies, self.tolerance, accuracy, SINK * self.tolerance / h, self.settings.max_iterations,
+            mean, solve, report,
+        )  # fmt: skip
+        solve.last_mean[:] = mean
+        if report[UNSETTLED]:
+            self.unresolved.append((self.time, int(report[UNSETTLED]), float(report[RESIDUAL])))
+
+    def _release_push(self, h: float, island_count: int) -> None:
+        release_push(
+            self.model, self.state, self.contacts, self.rows, self.contact_count, self.islands, island_count,
+            self.plan, h, 2.0 * self.tolerance, self.settings.max_iterations, self.end_velocity,
+        )  # fmt: skip
+
+    def _apply_impulses(self) -> None:
+        apply_impulses(self.model, self.state, self.contacts, self.rows, self.contact_count)
+        store_impulses(self.contacts, self.contact_count, self.broad_phase.pairs)
+
+    def _move_bodies(self, h: float) -> None:
+        move_bodies(self.model, self.state, self.plan, self.gravity, h)
+        settle_held(self.state, self.solve.held)
+        self.time += h
+        self.paths.set_poses(self.state, self.time)
+        allowance = self.broad_phase.pairs.allowance
+        np.maximum(allowance - OVERLAP_SPEED * h, 0.0, out=allowance)
+
+    def _repair_positions(self, h: float) -> None:
+        """Project out what the step left deeper than half the tolerance."""
+        pairs = self.broad_phase.pairs
+        for _ in range(REPAIR_ROUNDS):
+            beyond, worst = deepest(self.contacts, self.contact_count, pairs)
+            if beyond <= 0.5 * self.tolerance:
+                break
+            self.project_positions()
+            self.look_ahead(h)
+        self.max_penetration = max(self.max_penetration, worst)
+
+    def project_positions(self) -> None:
+        """Move overlapping bodies apart, without changing a velocity."""
+        with self._stage("repair"):
+            project_positions(
+                self.model, self.state, self.contacts, self.contact_count, self.broad_phase.pairs,
+                0.25 * self.tolerance, self.end_velocity,
+            )  # fmt: skip
+
+    def _check_finite(self) -> None:
+        if not (np.isfinite(self.state.c).all() and np.isfinite(self.state.L).all()):
+            bad = np.flatnonzero(~(np.isfinite(self.state.c) & np.isfinite(self.state.L)).all(axis=1))
+            names = ", ".join(f"'{self.names[i]}'" for i in bad[:5])
+            raise SolverError(
+                f"bodies {names} have no finite motion at {self.time:.6g} s; look for extreme masses, "
+                "sizes or speeds among them"
+            )
+
+    # The start -------------------------------------------------------------------------------
+
+    def forgive_overlaps(self, h: float) -> list[tuple[int, int, float]]:
+        """Let bodies that overlap at the start part slowly; returns (a, b, depth [m]) of each pair."""
+        self.look_ahead(h)
+        depth: dict[int, float] = {}
+        for c in range(self.contact_count):
+            if self.contacts.separation[c] < -self.tolerance:
+                slot = int(self.contacts.slot[c])
+                depth[slot] = max(depth.get(slot, 0.0), -float(self.contacts.separation[c]))
+        pairs = self.broad_phase.pairs
+        for slot, value in depth.items():
+            pairs.allowance[slot] = value
+        return [(int(pairs.body[s, 0]), int(pairs.body[s, 1]), d) for s, d in sorted(depth.items())]
+
+    @property
+    def witness_survival(self) -> float:
+        """Part of the witness queries so far that the cached witness answered."""
+        queries = self.contacts.counter[QUERIES]
+        return float(self.contacts.counter[SURVIVED] / queries) if queries else 1.0
+
+    def memory(self) -> dict[str, Any]:
+        """The arrays that the coming steps depend on (not copies)."""
+        return {
+            "state": self.state,
+            "kind": self.model.kind,
+            "inv_mass": self.model.inv_mass,
+            "inv_inertia": self.model.inv_inertia,
+            "released": self.paths.released,
+            "pairs": self.broad_phase.pairs,
+            "boxes": self.broad_phase.boxes,
+            "time": self.time,
+            "step_length": self._step_length,
+            "plan": self.plan,
+            "reach": self.reach,
+            "last_mean": self.solve.last_mean,
+            "contacts": self.contacts,
+            "contact_count": self.contact_count,
+        }
+
+    def recall(self, memory: dict[str, Any]) -> None:
+        """Take over what `memory` returned earlier; the arrays become the pipeline's."""
+        for old, new in zip(self.state, memory["state"], strict=True):
+            old[:] = new
+        self.model.kind[:] = memory["kind"]
+        self.model.inv_mass[:] = memory["inv_mass"]
+        self.model.inv_inertia[:] = memory["inv_inertia"]
+        self.paths.released = memory["released"]
+        self.broad_phase.pairs, self.broad_phase.boxes = memory["pairs"], memory["boxes"]
+        self.time, self._step_length = memory["time"], memory["step_length"]
+        self.plan, self.reach = memory["plan"], memory["reach"]
+        self._grow(len(memory["contacts"].slot))
+        self.solve.last_mean[:] = memory["last_mean"]
+        self.contacts, self.contact_count = memory["contacts"], memory["contact_count"]

@@ -1,0 +1,208 @@
+"""Colliding contact of the impulse solver: impacts found and resolved inside the step.
+
+Within a step each body moves with its velocity plus the smooth acceleration of gravity and lasting
+contacts. A contact that closes faster than the resting limit is a collision; it is resolved at its
+own time t in the step, so that position and velocity at the end of the step are those of a body that
+flew, bounced at t and flew on: an impulse at t moves positions by (h - t) times its velocity change.
+
+Source: Bender & Schmitt 2006, section 3.1 (collisions before contacts; loop until no pair collides;
+condition (2) on accumulated impulses); Mirtich 1996 (resting limit). Departs from it: collisions
+are resolved at their time within the step instead of at its start; all collisions found in one round
+are simultaneous (Baraff 1989, section 8), those they cause come in the next round.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..dynamics.contact_rows import add_pair_impulse, coulomb_step, in_frame, relative_velocity, to_world
+from ..jit import allocating_kernel, kernel
+from ..math3 import vec3
+
+# A stack passes a blow on by one layer a round. Bodies caught between others collide ever faster; what
+# is left after these rounds is resolved with the lasting contacts, without bouncing.
+MAX_ROUNDS = 30
+MAX_SWEEPS = 60
+SETTLED = 1e-10  # sweeps end when no impulse changes by more than this part of the largest
+# The approach speed, in units of what gravity adds in one step, below which contact is resting.
+REST_STEPS = 1.05
+
+
+class CollisionScratch(NamedTuple):
+    """Working space: motion of bodies through the step and the contacts of one round."""
+
+    velocity: np.ndarray  # (n, 6) velocity without the smooth acceleration
+    offset: np.ndarray  # (n, 6) minus the sum of velocity changes times their time [m, rad]
+    time: np.ndarray  # [s] (n,) time of the last collision of each body in this step
+    touched: np.ndarray  # (n,) whether this round changed the body
+    contact: np.ndarray  # (c,) contacts of this round
+    impact_time: np.ndarray  # [s] (c,) of the contacts of this round
+    target: np.ndarray  # [m/s] (c, 3) aimed change of the frame's velocity: rest after smooth motion
+    impulse: np.ndarray  # [N s] (c, 3) accumulated in this round
+    listed: np.ndarray  # (c,) scratch: contact examined in this round
+
+
+def empty_collisions(body_count: int, contact_capacity: int) -> CollisionScratch:
+    """Scratch for so many bodies and contacts."""
+    return CollisionScratch(
+        velocity=np.zeros((body_count, 6)),
+        offset=np.zeros((body_count, 6)),
+        time=np.zeros(body_count),
+        touched=np.zeros(body_count, np.bool_),
+        contact=np.zeros(contact_capacity, np.int64),
+        impact_time=np.zeros(contact_capacity),
+        target=np.zeros((contact_capacity, 3)),
+        impulse=np.zeros((contact_capacity, 3)),
+        listed=np.zeros(contact_capacity, np.bool_),
+    )
+
+
+@kernel
+def _impact(plan, contacts, rows, c, h, rest_speed, scratch):
+    """(time, normal velocity) of the collision of contact `c` in the step; time -1 where none.
+
+    The gap follows s + J offset + J v t + J a t^2 / 2 with a = change / h.
+    """
+    a, b = contacts.body[c, 0], contacts.body[c, 1]
+    earliest = max(scratch.time[a], scratch.time[b])
+    n = vec3.load(contacts.normal, c)
+    velocity = vec3.dot(n, relative_velocity(scratch.velocity, contacts, c))
+    acceleration = vec3.dot(n, relative_velocity(plan.change, contacts, c)) / h
+    if velocity + min(acceleration * h, 0.0) >= -rest_speed:
+        return -1.0, 0.0
+    gap = rows.gap[c] + vec3.dot(n, relative_velocity(scratch.offset, contacts, c))
+    now = gap + (velocity + 0.5 * acceleration * earliest) * earliest
+    if now <= 0.0:  # in touch already
+        speed = velocity + acceleration * earliest
+        return (earliest if speed < -rest_speed else -1.0), speed
+    discriminant = velocity * velocity - 2.0 * acceleration * gap
+    if discriminant <= rest_speed * rest_speed:
+        return -1.0, 0.0
+    closing = math.sqrt(discriminant)
+    time = 2.0 * gap / (closing - velocity)
+    if time < earliest or time > h or closing - velocity <= 0.0:
+        return -1.0, 0.0
+    return time, -closing
+
+
+@kernel
+def _list_contact(plan, contacts, rows, c, h, rest_speed, scratch, listed):
+    """Add contact `c` to the round if it collides; returns the new number of contacts listed."""
+    time, speed = _impact(plan, contacts, rows, c, h, rest_speed, scratch)
+    if time < 0.0:
+        return listed
+    smooth = in_frame(rows, c, relative_velocity(plan.change, contacts, c))
+    scratch.contact[listed] = c
+    scratch.impact_time[listed] = time
+    scratch.target[listed, 0] = -rows.restitution[c] * speed - smooth[0] * time / h
+    scratch.target[listed, 1] = -smooth[1] * time / h
+    scratch.target[listed, 2] = -smooth[2] * time / h
+    for k in range(3):
+        scratch.impulse[listed, k] = 0.0
+    return listed + 1
+
+
+@kernel
+def _resolve_round(model, state, contacts, rows, count, scratch):
+    """Gauss-Seidel over the collisions of one round until their impulses settle."""
+    for _ in range(MAX_SWEEPS):
+        largest_change, largest = 0.0, 0.0
+        for i in range(count):
+            c = scratch.contact[i]
+            target = vec3.load(scratch.target, i)
+            u = in_frame(rows, c, relative_velocity(scratch.velocity, contacts, c))
+            u = (u[0], u[1] - target[1], u[2] - target[2])
+            old = vec3.load(scratch.impulse, i)
+            new = coulomb_step(rows, c, u, old, old, 0.0, 0.0, target[0])
+            change = vec3.subtract(new, old)
+            size = vec3.norm(change)
+            if size == 0.0:
+                continue
+            scratch.impulse[i, 0], scratch.impulse[i, 1], scratch.impulse[i, 2] = new
+            p = to_world(rows, c, change)
+            add_pair_impulse(model, state, contacts, c, p, 1.0, scratch.velocity)
+            add_pair_impulse(model, state, contacts, c, p, -scratch.impact_time[i], scratch.offset)
+            largest_change = max(largest_change, size)
+            largest = max(largest, vec3.norm(new))
+        if largest_change <= SETTLED * largest:
+            break
+
+
+@kernel
+def _close_round(contacts, rows, count, scratch):
+    """Add the round's impulses to the contacts' and mark the bodies that changed."""
+    for i in range(count):
+        c = scratch.contact[i]
+        for k in range(3):
+            rows.collision[c, k] += scratch.impulse[i, k]
+        if scratch.impulse[i, 0] > 0.0:
+            for side in range(2):
+                body = contacts.body[c, side]
+                scratch.touched[body] = True
+                scratch.time[body] = max(scratch.time[body], scratch.impact_time[i])
+
+
+@allocating_kernel
+def _next_round(model, plan, contacts, rows, count, h, rest_speed, islands, scratch):
+    """List the collisions that the last round caused: contacts of bodies it changed."""
+    resolved = scratch.contact[:count].copy()
+    listed = np.int64(0)
+    for i in range(count):
+        for side in range(2):
+            body = contacts.body[resolved[i], side]
+            if not scratch.touched[body] or model.kind[body] != 2:
+                continue
+            scratch.touched[body] = False
+            for k in range(islands.contact_start[body], islands.contact_start[body + 1]):
+                c = islands.contact_of_body[k]
+                if not scratch.listed[c]:
+                    scratch.listed[c] = True
+                    listed = _list_contact(plan, contacts, rows, c, h, rest_speed, scratch, listed)
+    for i in range(count):
+        for side in range(2):
+            body = contacts.body[resolved[i], side]
+            scratch.touched[body] = False
+            for k in range(islands.contact_start[body], islands.contact_start[body + 1]):
+                scratch.listed[islands.contact_of_body[k]] = False
+    return listed
+
+
+@allocating_kernel
+def resolve_collisions(model, state, plan, contacts, rows, count, h, gravity_speed, islands, scratch):
+    """Resolve all collisions of the step; `plan.mean` and `plan.end_minus_mean` take them in.
+
+    Args:
+        gravity_speed: What gravity adds to a velocity in one step [m/s].
+        islands: `contact_of_body` must be filled.
+
+    Returns:
+        Number of collisions resolved.
+    """
+    rest_speed = REST_STEPS * gravity_speed
+    n = plan.start.shape[0]
+    listed = np.int64(0)
+    for i in range(n):
+        scratch.time[i] = 0.0
+        scratch.touched[i] = False
+        for k in range(6):
+            scratch.velocity[i, k] = plan.start[i, k]
+            scratch.offset[i, k] = 0.0
+    for c in range(count):
+        scratch.listed[c] = False
+        listed = _list_contact(plan, contacts, rows, c, h, rest_speed, scratch, listed)
+    total = 0
+    for _ in range(MAX_ROUNDS):
+        if listed == 0:
+            break
+        total += listed
+        _resolve_round(model, state, contacts, rows, listed, scratch)
+        _close_round(contacts, rows, listed, scratch)
+        listed = _next_round(model, plan, contacts, rows, listed, h, rest_speed, islands, scratch)
+    if total > 0:
+        for i in range(n):
+            for k in range(6):
+                late = scratch.offset[i, k] / h
+                plan.mean[i, k] += scratch.velocity[i, k] - plan.start[i, k] + late
+                plan.end_minus_mean[i, k] -= late
+    return total

@@ -1,0 +1,210 @@
+"""Resting contact of the impulse solver: no penetration predicted for the end of the step.
+
+The unknown is the mean velocity w of each body over the step, so that positions at t + h are exactly
+those the contacts are tested on. Impulses of the last step act all through the step (they move
+positions by half their velocity change, like gravity: a body at rest has w = 0 and a sliding one
+stops where Coulomb's law says); only what changes against the last step acts at its start.
+
+Source: Bender & Schmitt 2006, section 3.2: eq. 8 (impulse from the predicted penetration), eq. 7
+(rotating arms), condition (2), static friction from the predicted tangential displacement.
+"""
+
+import math
+
+from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B
+from ..dynamics.body_state import DYNAMIC
+from ..dynamics.contact_rows import (
+    PUSH,
+    add_pair_impulse,
+    coulomb_step,
+    in_frame,
+    normal_compliance,
+    relative_velocity,
+    to_world,
+)
+from ..jit import inlined, kernel
+from ..math3 import mat3, quat, vec3
+
+# Largest speed [m/s] at which the contact's spring takes penetration back: a deep overlap parts gently.
+PUSH_SPEED = 0.5
+# Net contact impulse on a body, in units of what gravity adds in a step, up to which it is taken for a
+# force that lasts.
+SMOOTH = 4.0
+
+
+@kernel
+def warm_start(model, state, contacts, rows, count, gravity_speed, plan, net):
+    """Let last step's impulses act through the whole step: half a step's worth on positions.
+
+    That is right for forces that last. Where their sum on a body is far more than weight and
+    friction make (it was hit), they are no forecast: they act at the start of the step and are no
+    smooth acceleration.
+
+    Args:
+        gravity_speed: What gravity adds to a velocity in one step [m/s].
+        net: Scratch, shape (bodies, 6): velocity change by the impulses.
+    """
+    net[:, :] = 0.0
+    for c in range(count):
+        p = vec3.load(rows.impulse, c)
+        if p[0] == 0.0:
+            rows.impulse[c, 1], rows.impulse[c, 2] = 0.0, 0.0
+            continue
+        add_pair_impulse(model, state, contacts, c, to_world(rows, c, p), 1.0, net)
+    for i in range(net.shape[0]):
+        if model.kind[i] != DYNAMIC:
+            continue
+        r = mat3.load(state.R, i)
+        spin = mat3.transform_transposed(r, (net[i, 3], net[i, 4], net[i, 5]))
+        energy = net[i, 0] * net[i, 0] + net[i, 1] * net[i, 1] + net[i, 2] * net[i, 2]
+        for k in range(3):
+            energy += model.inertia[i, k] * spin[k] * spin[k] / model.mass[i]
+        lasting = energy <= (SMOOTH * gravity_speed) ** 2
+        part = 0.5 if lasting else 1.0
+        for k in range(6):
+            plan.mean[i, k] += part * net[i, k]
+            plan.end_minus_mean[i, k] += (1.0 - part) * net[i, k]
+            if lasting:
+                plan.change[i, k] += net[i, k]
+
+
+@inlined
+def gap_rate(gap, h, push):
+    """Least normal velocity that a gap [m] admits over the step; a penetration is pushed back."""
+    if gap >= 0.0:
+        return -gap / h
+    return min(-push * gap / h, PUSH_SPEED)
+
+
+@kernel
+def sweep(model, state, contacts, rows, order, first, last, forward, h, push, velocity):
+    """One Gauss-Seidel pass over order[first:last]; returns the largest change of a contact [m].
+
+    The change is that of the relative position at the end of the step: a contact's residual.
+    """
+    worst = 0.0
+    for i in range(last - first):
+        c = order[first + i] if forward else order[last - 1 - i]
+        u = in_frame(rows, c, relative_velocity(velocity, contacts, c))
+        old = vec3.load(rows.impulse, c)
+        before = vec3.load(rows.before, c)
+        rate = gap_rate(rows.gap[c], h, push)
+        new = coulomb_step(
+            rows, c, u, old, before, normal_compliance(rows, c), PUSH * rows.compliance[c], rate
+        )
+        d = vec3.subtract(new, old)
+        if d[0] == 0.0 and d[1] == 0.0 and d[2] == 0.0:
+            rows.residual[c] = 0.0
+            continue
+        rows.impulse[c, 0], rows.impulse[c, 1], rows.impulse[c, 2] = new
+        add_pair_impulse(model, state, contacts, c, to_world(rows, c, d), 1.0, velocity)
+        K = rows.K[c]
+        residual = h * max(abs(d[0]) * K[0], math.sqrt(d[1] * d[1] + d[2] * d[2]) * max(K[3], K[5]))
+        rows.residual[c] = residual
+        worst = max(worst, residual)
+    return worst
+
+
+@kernel
+def bend(model, contacts, rows, order, first, last, h, limit, velocity, gap_out):
+    """Correct the gaps of an island for arms that rotate through the step.
+
+    The sweeps move contacts along straight lines; here both arms and the carried normal turn. Where
+    the separation predicted for t + h then falls below -limit, the difference to the straight
+    prediction is taken into the gap.
+
+    Returns:
+        Whether any gap was corrected by so much that the island must be solved again.
+    """
+    again = False
+    for i in range(first, last):
+        c = order[i]
+        a, b = contacts.body[c, 0], contacts.body[c, 1]
+        wa = (h * velocity[a, 3], h * velocity[a, 4], h * velocity[a, 5])
+        wb = (h * velocity[b, 3], h * velocity[b, 4], h * velocity[b, 5])
+        # A sphere's surface turns under its contact, which stays where it is.
+        wa = vec3.scale(wa, 0.0 if model.round[a] else 1.0)
+        wb = vec3.scale(wb, 0.0 if model.round[b] else 1.0)
+        ra = (contacts.arm[c, 0, 0], contacts.arm[c, 0, 1], contacts.arm[c, 0, 2])
+        rb = (contacts.arm[c, 1, 0], contacts.arm[c, 1, 1], contacts.arm[c, 1, 2])
+        turning = vec3.dot(wa, wa) * vec3.norm(ra) + vec3.dot(wb, wb) * vec3.norm(rb)
+        if turning < 0.25 * limit:
+            continue
+        qa, qb = quat.exp(wa), quat.exp(wb)
+        n = vec3.load(contacts.normal, c)
+        if contacts.carrier[c] == CARRIED_BY_A:
+            n_end = quat.rotate(qa, n)
+        elif contacts.carrier[c] == CARRIED_BY_B:
+            n_end = quat.rotate(qb, n)
+        else:
+            n_end = n
+        shift = (
+            h * (velocity[a, 0] - velocity[b, 0]),
+            h * (velocity[a, 1] - velocity[b, 1]),
+            h * (velocity[a, 2] - velocity[b, 2]),
+        )
+        # p_a - p_b at the end: the gap at the start along n, moved by both bodies.
+        d = vec3.subtract(vec3.subtract(quat.rotate(qa, ra), ra), vec3.subtract(quat.rotate(qb, rb), rb))
+        moved = vec3.add(shift, d)
+        curved = contacts.separation[c] * vec3.dot(n_end, n) + vec3.dot(n_end, moved)
+        straight = contacts.separation[c] + h * vec3.dot(n, relative_velocity(velocity, contacts, c))
+        correction = curved - straight
+        old = rows.gap[c] - gap_out[c]
+        if rows.impulse[c, 0] > 0.0 or gap_out[c] + straight - contacts.separation[c] + correction < 0.0:
+            rows.gap[c] = gap_out[c] + correction
+            again = again or abs(correction - old) > limit
+    return again
+
+
+@kernel
+def release_push(
+    model, state, contacts, rows, count, islands, island_count, plan, h, slop, max_iterations, velocity
+):
+    """End velocities without what pushed penetrations apart; `velocity` (n, 6) is written.
+
+    Positions keep the push, velocities do not: overlapping bodies part without flying off. Islands
+    without penetration beyond `slop` keep their solution.
+    """
+    for i in range(velocity.shape[0]):
+        for k in range(6):
+            velocity[i, k] = plan.mean[i, k] + plan.end_minus_mean[i, k]
+    for island in range(island_count):
+        first, last = islands.start[island], islands.start[island + 1]
+        pushed = False
+        for i in range(first, last):
+            pushed = pushed or rows.gap[islands.order[i]] < -slop
+        if not pushed:
+            continue
+        for k in range(max_iterations):
+            residual = sweep(
+                model, state, contacts, rows, islands.order, first, last, k % 2 == 0, h, 0.0, velocity
+            )
+            if residual <= 0.1 * slop:
+                break
+
+
+@kernel
+def apply_impulses(model, state, contacts, rows, count):
+    """Add the step's impulses to the bodies' momentum and store them with their contacts."""
+    for c in range(count):
+        p = vec3.load(rows.impulse, c)
+        lasting = to_world(rows, c, p)
+        # Of friction the spring's part is kept, without what damps it.
+        before = vec3.load(rows.before, c)
+        kept = (p[0], before[1] + PUSH * (p[1] - before[1]), before[2] + PUSH * (p[2] - before[2]))
+        kept = to_world(rows, c, kept)
+        for k in range(3):
+            contacts.impulse[c, k] = kept[k]
+        total = vec3.add(lasting, to_world(rows, c, vec3.load(rows.collision, c)))
+        for side in range(2):
+            body = contacts.body[c, side]
+            if model.kind[body] != 2:
+                continue
+            sign = 1.0 if side == 0 else -1.0
+            r = (contacts.arm[c, side, 0], contacts.arm[c, side, 1], contacts.arm[c, side, 2])
+            torque = vec3.cross(r, total)
+            for k in range(3):
+                if model.inv_mass[body, k] > 0.0:
+                    state.v[body, k] += sign * total[k] * model.inv_mass[body, k]
+                if not model.lock_angular[body, k]:
+                    state.L[body, k] += sign * torque[k]

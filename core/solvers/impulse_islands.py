@@ -1,0 +1,319 @@
+"""The islands of a step, each solved on its own: held at rest, swept, or given to Newton's method.
+
+What an island needs is decided by measured residuals alone, so the choice is the same everywhere.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..dynamics.contact_rows import PUSH, add_pair_impulse, relative_velocity, to_world
+from ..jit import allocating_kernel, kernel
+from ..math3 import vec3
+from .impulse_contacts import bend, gap_rate, sweep
+from .impulse_newton import (
+    MAX_BODIES,
+    NewtonScratch,
+    island_gradient,
+    newton_scratch,
+    set_limits,
+    solve_island,
+)
+
+OPEN, DONE, SWEEPS_ONLY = 0, 1, 2  # SolveScratch.outcome
+SWEEPS, NEWTON, UNSETTLED, RESIDUAL = 0, 1, 2, 3  # entries of a report
+
+
+class SolveScratch(NamedTuple):
+    """Working space of the contact solve; `last_mean` is remembered from step to step."""
+
+    outcome: np.ndarray  # (bodies + 1,) of each island
+    gap: np.ndarray  # [m] (c,) gaps before arms rotate
+    held: np.ndarray  # (bodies,) held at rest in this step
+    found: np.ndarray  # (bodies, 6) mean velocities to come back to
+    impulse: np.ndarray  # [N s] (c, 3) and impulses
+    last_mean: np.ndarray  # (bodies, 6) mean velocities of the last step
+    newton: NewtonScratch
+
+
+def solve_scratch(body_count: int, contact_capacity: int) -> SolveScratch:
+    """Scratch for so many bodies and contacts."""
+    return SolveScratch(
+        outcome=np.zeros(body_count + 1, np.int64),
+        gap=np.zeros(contact_capacity),
+        held=np.zeros(body_count, np.bool_),
+        found=np.zeros((body_count, 6)),
+        impulse=np.zeros((contact_capacity, 3)),
+        last_mean=np.zeros((body_count, 6)),
+        newton=newton_scratch(body_count, contact_capacity),
+    )
+
+
+# Sweeps end when no contact changes by more than this part of the tolerance; in an island that moves,
+# the second will do when the sweeps allowed are used up.
+SETTLED, ENOUGH = 1e-2, 1e-1
+# An island is calm where no contact moves faster than this many times what gravity adds in a step.
+# What sweeps leave there would be seen as a shiver, so it goes to Newton's method at once.
+CALM = 2.0
+# An island is held at rest where nothing moves faster than this part of what gravity adds in a step and
+# the forces that act balance to this part of gravity.
+REST_SPEED, REST_FORCE = 2e-2, 2e-3
+# Velocity error that Newton's method leaves, times the step, in parts of the tolerance.
+NEWTON_ACCURACY = 1e-3
+NEWTON_ROUNDS = 4
+# Sweeps after which an island that has not settled goes to Newton's method, one iteration of which
+# takes as long.
+FIRST_SWEEPS = 30
+
+
+@kernel
+def _is_slow(islands, island, velocity, limit):
+    """Whether all bodies of an island move slower than `limit` [m/s] and turn slower than 1/m of it."""
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        v = velocity[islands.body[k]]
+        if v[0] * v[0] + v[1] * v[1] + v[2] * v[2] > limit * limit:
+            return False
+        if v[3] * v[3] + v[4] * v[4] + v[5] * v[5] > limit * limit:
+            return False
+    return True
+
+
+@kernel
+def _has_locks(model, islands, island):
+    """Whether an island is left to sweeps: too large for the factor, or with locked axes."""
+    first, last = islands.body_start[island], islands.body_start[island + 1]
+    if last - first > MAX_BODIES:
+        return True
+    for k in range(first, last):
+        body = islands.body[k]
+        for m in range(3):
+            if model.inv_mass[body, m] == 0.0 or model.lock_angular[body, m]:
+                return True
+    return False
+
+
+@kernel
+def _remember(rows, islands, island, mean, solve):
+    """Keep an island's velocities and impulses, to come back to."""
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        body = islands.body[k]
+        for m in range(6):
+            solve.found[body, m] = mean[body, m]
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        for m in range(3):
+            solve.impulse[c, m] = rows.impulse[c, m]
+
+
+@kernel
+def _recall(rows, islands, island, mean, solve):
+    """Go back to what `_remember` kept."""
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        body = islands.body[k]
+        for m in range(6):
+            mean[body, m] = solve.found[body, m]
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        for m in range(3):
+            rows.impulse[c, m] = solve.impulse[c, m]
+
+
+@kernel
+def _fastest_contact(contacts, order, first, last, velocity):
+    """Largest relative velocity at the contacts of an island [m/s]."""
+    fastest = 0.0
+    for i in range(first, last):
+        fastest = max(fastest, vec3.norm(relative_velocity(velocity, contacts, order[i])))
+    return fastest
+
+
+@kernel
+def _sweep_island(
+    model, state, contacts, rows, order, first, last, h, tolerance, settled, max_sweeps, gap, velocity
+):
+    """Sweep an island until it settles, then again with arms that rotate; (residual [m], sweeps)."""
+    residual, done = 0.0, 0
+    for _ in range(4):  # straight prediction, then up to three with rotating arms
+        while done < max_sweeps:
+            residual = sweep(
+                model, state, contacts, rows, order, first, last, done % 2 == 0, h, PUSH, velocity
+            )
+            done += 1
+            if residual <= settled:
+                break
+        if not bend(model, contacts, rows, order, first, last, h, 0.1 * tolerance, velocity, gap):
+            break
+    return residual, done
+
+
+@kernel
+def set_up_islands(model, state, contacts, rows, islands, island_count, h, gravity_speed, mean, solve):
+    """Prepare every island, and hold those that are at rest.
+
+    An island is at rest where nothing moves and the forces of the last step still balance: it costs
+    one gradient, and its bodies neither creep nor shiver.
+
+    Args:
+        gravity_speed: What gravity adds to a velocity in one step [m/s].
+        mean: Planned mean velocities (bodies, 6); zero is written for islands at rest.
+    """
+    solve.held[:] = False
+    for i in range(mean.shape[0]):
+        for k in range(6):
+            solve.newton.free[i, k] = mean[i, k]
+            solve.newton.step[i, k] = 0.0
+    for island in range(island_count):
+        first, last = islands.start[island], islands.start[island + 1]
+        for i in range(first, last):
+            c = islands.order[i]
+            solve.gap[c] = rows.gap[c]
+            solve.newton.rate[c] = gap_rate(rows.gap[c], h, PUSH)
+            add_pair_impulse(
+                model,
+                state,
+                contacts,
+                c,
+                to_world(rows, c, vec3.load(rows.impulse, c)),
+                -1.0,
+                solve.newton.free,
+            )
+        solve.outcome[island] = SWEEPS_ONLY if _has_locks(model, islands, island) else OPEN
+        if solve.outcome[island] == OPEN and _is_slow(
+            islands, island, solve.last_mean, REST_SPEED * gravity_speed
+        ):
+            set_limits(rows, islands, island, solve.newton.limit)
+            _remember(rows, islands, island, mean, solve)
+            for k in range(islands.body_start[island], islands.body_start[island + 1]):
+                for m in range(6):
+                    mean[islands.body[k], m] = 0.0
+            error = island_gradient(model, state, contacts, rows, islands, island, mean, solve.newton)
+            if error <= REST_FORCE * gravity_speed and (
+                _fastest_contact(contacts, islands.order, first, last, mean) <= REST_SPEED * gravity_speed
+            ):
+                solve.outcome[island] = DONE
+                for k in range(islands.body_start[island], islands.body_start[island + 1]):
+                    solve.held[islands.body[k]] = True
+            else:
+                _recall(rows, islands, island, mean, solve)
+
+
+@kernel
+def settle_held(state, held):
+    """Take the last trace of motion from bodies held at rest."""
+    for i in range(held.shape[0]):
+        if held[i]:
+            for k in range(3):
+                state.v[i, k], state.L[i, k], state.w[i, k] = 0.0, 0.0, 0.0
+
+
+@kernel
+def sweep_islands(
+    model,
+    state,
+    contacts,
+    rows,
+    islands,
+    island_count,
+    h,
+    tolerance,
+    gravity_speed,
+    max_sweeps,
+    mean,
+    solve,
+    report,
+):
+    """Gauss-Seidel on the islands that are open, while it settles them quickly.
+
+    Args:
+        tolerance: Largest penetration to leave [m].
+        gravity_speed: What gravity adds to a velocity in one step [m/s].
+        max_sweeps: Bound on the sweeps of an island that Newton's method cannot take over.
+        report: Sweeps, islands unsettled and the worst residual [m] are added.
+    """
+    for island in range(island_count):
+        if solve.outcome[island] == DONE:
+            continue
+        first, last = islands.start[island], islands.start[island + 1]
+        calm = _fastest_contact(contacts, islands.order, first, last, mean) < CALM * gravity_speed
+        only = solve.outcome[island] == SWEEPS_ONLY
+        if calm and not only:
+            continue
+        residual, sweeps = _sweep_island(
+            model, state, contacts, rows, islands.order, first, last, h, tolerance, SETTLED * tolerance,
+            max_sweeps if only else min(FIRST_SWEEPS, max_sweeps), solve.gap, mean,
+        )  # fmt: skip
+        report[SWEEPS] += sweeps
+        if residual <= ENOUGH * tolerance or only:
+            solve.outcome[island] = DONE
+        if only and residual > ENOUGH * tolerance:
+            report[UNSETTLED] += 1.0
+            report[RESIDUAL] = max(report[RESIDUAL], residual)
+
+
+@kernel
+def _stiffen(rows, order, first, last, sink):
+    """Stiffen the springs that gave by more than twice `sink`; whether there were any."""
+    any_soft = False
+    for i in range(first, last):
+        c = order[i]
+        if rows.compliance[c] * rows.impulse[c, 0] > 2.0 * sink:
+            rows.compliance[c] = sink / rows.impulse[c, 0]
+            any_soft = True
+    return any_soft
+
+
+@allocating_kernel
+def newton_islands(
+    model,
+    state,
+    contacts,
+    rows,
+    islands,
+    island_count,
+    h,
+    tolerance,
+    accuracy,
+    sink,
+    max_sweeps,
+    mean,
+    solve,
+    report,
+):
+    """Newton's method on the islands that sweeps did not settle; where it fails, more sweeps.
+
+    Args:
+        sink: How far a spring may give under its load, per step [m/s]; softer ones are stiffened.
+        max_sweeps: Bound on the sweeps where Newton's method did not converge.
+    """
+    for island in range(island_count):
+        if solve.outcome[island] == DONE:
+            continue
+        first, last = islands.start[island], islands.start[island + 1]
+        _remember(rows, islands, island, mean, solve)
+        set_limits(rows, islands, island, solve.newton.limit)
+        error = 0.0
+        for _ in range(NEWTON_ROUNDS):  # straight arms, then with those that rotate; soft, then stiff
+            for i in range(first, last):
+                c = islands.order[i]
+                solve.newton.rate[c] = gap_rate(rows.gap[c], h, PUSH)
+            iterations, error = solve_island(
+                model, state, contacts, rows, islands, island, accuracy, mean, solve.newton
+            )
+            report[NEWTON] += iterations
+            if not error * h <= ENOUGH * tolerance:
+                break
+            bent = bend(
+                model, contacts, rows, islands.order, first, last, h, 0.1 * tolerance, mean, solve.gap
+            )
+            if not (_stiffen(rows, islands.order, first, last, sink) or bent):
+                break
+        if not error * h <= ENOUGH * tolerance:
+            _recall(rows, islands, island, mean, solve)
+            residual, sweeps = _sweep_island(
+                model, state, contacts, rows, islands.order, first, last, h, tolerance, SETTLED * tolerance,
+                max_sweeps, solve.gap, mean,
+            )  # fmt: skip
+            report[SWEEPS] += sweeps
+            if residual > ENOUGH * tolerance:
+                report[UNSETTLED] += 1.0
+                report[RESIDUAL] = max(report[RESIDUAL], residual)

@@ -1,0 +1,372 @@
+"""Newton's method on the contacts of one island, for islands that sweeps do not settle.
+
+The contacts of the impulse solver are springs of given compliance: an impulse follows from the mean
+velocities w of the step,
+
+    p_n = max(0, (rate - u_n) / compliance),
+    p_t = before_t - u_t / compliance, at most mu p_n long,
+
+and the step is the minimum over w of 1/2 (w - w0)' M (w - w0) + the springs' potentials, convex
+while the friction limits stand still; they follow the normal impulses from one solution to the next.
+At rest the velocities of the last step are the solution already: the step costs one gradient.
+
+Source: Bender & Schmitt 2006, section 3.2, for the conditions; Todorov 2014, *Convex and analytically
+invertible dynamics with contacts*, and Castro et al. 2022, *An unconstrained convex formulation of
+compliant contact*, for the potential; George & Liu 1981 for the factor.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..dynamics.contact_rows import PUSH, in_frame, normal_compliance, relative_velocity, to_world
+from ..jit import allocating_kernel, inlined, kernel
+from ..math3 import mat3, vec3
+from .block_cholesky import analyze, factor, solve
+
+MAX_ITERATIONS = 40
+MAX_BODIES = 3000  # the elimination graph is a table of bodies by bodies
+LINE_SEARCH = 12
+REUSE = 0.2  # the factor is kept while an iteration cuts the error to this part
+# How often friction limits follow the normal impulses in one step. Where they have not met by then
+# (bodies jammed by their own friction), the last solution stands: no penetration, friction a round late.
+LIMIT_ROUNDS = 8
+
+
+class NewtonScratch(NamedTuple):
+    """Working space, by body or by contact."""
+
+    rate: np.ndarray  # [m/s] (c,) least normal velocity of each contact
+    free: np.ndarray  # (bodies, 6) mean velocities without the contacts
+    gradient: np.ndarray  # (bodies, 6) of the potential [N s, N m s]
+    step: np.ndarray  # (bodies, 6) Newton step
+    slip: np.ndarray  # [m/s] (c, 3) velocity of each contact in its frame
+    slip_step: np.ndarray  # [m/s] (c, 3) its change by the Newton step
+    limit: np.ndarray  # [N s] (c,) friction limit of the last iterate
+
+
+def newton_scratch(body_count: int, contact_capacity: int) -> NewtonScratch:
+    """Scratch for so many bodies and contacts."""
+    by_body = [np.zeros((body_count, 6)) for _ in range(3)]
+    by_contact = [np.zeros((contact_capacity, 3)) for _ in range(2)]
+    return NewtonScratch(np.zeros(contact_capacity), *by_body, *by_contact, np.zeros(contact_capacity))
+
+
+@inlined
+def spring_impulse(rows, c, u, limit, rate):
+    """(p_n, p_t1, p_t2) of contact `c` at the relative velocity u; friction is at most `limit` [N s]."""
+    compliance = PUSH * rows.compliance[c]
+    normal = max(0.0, (rate - u[0]) / normal_compliance(rows, c))
+    p1, p2 = rows.before[c, 1] - u[1] / compliance, rows.before[c, 2] - u[2] / compliance
+    size = math.sqrt(p1 * p1 + p2 * p2)
+    if size <= limit:
+        return normal, p1, p2
+    return normal, p1 * limit / size, p2 * limit / size
+
+
+@kernel
+def set_limits(rows, islands, island, limit):
+    """Friction limits from the normal impulses now in `rows.impulse`; returns the largest change [N s].
+
+    A contact whose friction stood at its dynamic limit slips; others are held by static friction.
+    """
+    largest = 0.0
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        p = rows.impulse[c]
+        friction = math.sqrt(p[1] * p[1] + p[2] * p[2])
+        slips = friction >= rows.friction[c, 1] * p[0] * (1.0 - 1e-6)
+        new = rows.friction[c, 1 if slips else 0] * p[0]
+        largest = max(largest, abs(new - limit[c]))
+        limit[c] = new
+    return largest
+
+
+@inlined
+def _momentum(model, state, body, w):
+    """M w of one body as six numbers."""
+    r = mat3.load(state.R, body)
+    inertia = mat3.rotate_diagonal(r, vec3.load(model.inertia, body))
+    m = model.mass[body]
+    L = mat3.transform(inertia, (w[3], w[4], w[5]))
+    return m * w[0], m * w[1], m * w[2], L[0], L[1], L[2]
+
+
+@kernel
+def island_gradient(model, state, contacts, rows, islands, island, velocity, scratch):
+    """Gradient of the potential at `velocity`, and the impulses there into `rows.impulse`.
+
+    Returns:
+        The largest velocity error M^-1 g seen at a contact [m/s].
+    """
+    gradient, free = scratch.gradient, scratch.free
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        body = islands.body[k]
+        d = (
+            velocity[body, 0] - free[body, 0],
+            velocity[body, 1] - free[body, 1],
+            velocity[body, 2] - free[body, 2],
+            velocity[body, 3] - free[body, 3],
+            velocity[body, 4] - free[body, 4],
+            velocity[body, 5] - free[body, 5],
+        )
+        momentum = _momentum(model, state, body, d)
+        for m in range(6):
+            gradient[body, m] = momentum[m]
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        u = in_frame(rows, c, relative_velocity(velocity, contacts, c))
+        p = spring_impulse(rows, c, u, scratch.limit[c], scratch.rate[c])
+        rows.impulse[c, 0], rows.impulse[c, 1], rows.impulse[c, 2] = p
+        world = to_world(rows, c, p)
+        for side in range(2):
+            body = contacts.body[c, side]
+            if islands.number[body] < 0:
+                continue
+            sign = -1.0 if side == 0 else 1.0
+            torque = vec3.cross(vec3.load(contacts.arm[c], side), world)
+            for m in range(3):
+                gradient[body, m] += sign * world[m]
+                gradient[body, 3 + m] += sign * torque[m]
+    worst = 0.0
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        error = (0.0, 0.0, 0.0)
+        for side in range(2):
+            body = contacts.body[c, side]
+            if islands.number[body] < 0:
+                continue
+            g = gradient[body]
+            spin = mat3.transform(mat3.load(state.inv_I, body), (g[3], g[4], g[5]))
+            at = vec3.cross(spin, vec3.load(contacts.arm[c], side))
+            inverse = 1.0 / model.mass[body]
+            move = (g[0] * inverse + at[0], g[1] * inverse + at[1], g[2] * inverse + at[2])
+            error = vec3.add(error, move) if side == 0 else vec3.subtract(error, move)
+        worst = max(worst, vec3.norm(error))
+    return worst
+
+
+@inlined
+def _spring_matrix(rows, c, u, limit, rate):
+    """Derivative -dp/du of contact `c` in its frame: nn, n t1, n t2, t1 t1, t1 t2, t2 t2.
+
+    A slipping contact resists across its slip only.
+    """
+    stiffness = 1.0 / (PUSH * rows.compliance[c])
+    normal = 1.0 / normal_compliance(rows, c) if rate > u[0] else 0.0
+    p1, p2 = rows.before[c, 1] - u[1] * stiffness, rows.before[c, 2] - u[2] * stiffness
+    size = math.sqrt(p1 * p1 + p2 * p2)
+    if size <= limit:
+        return normal, 0.0, 0.0, stiffness, 0.0, stiffness
+    across = limit / size * stiffness
+    t1, t2 = p1 / size, p2 / size
+    return normal, 0.0, 0.0, across * t2 * t2, -across * t1 * t2, across * t1 * t1
+
+
+@inlined
+def _world_matrix(rows, c, D):
+    """A symmetric matrix of the contact frame (six entries, no n t terms) in world axes (nine)."""
+    f = mat3.load(rows.frame, c)
+    n, t1, t2 = (f[0], f[1], f[2]), (f[3], f[4], f[5]), (f[6], f[7], f[8])
+    dn = vec3.scale(n, D[0])
+    d1 = vec3.add(vec3.scale(t1, D[3]), vec3.scale(t2, D[4]))
+    d2 = vec3.add(vec3.scale(t1, D[4]), vec3.scale(t2, D[5]))
+    xx = n[0] * dn[0] + t1[0] * d1[0] + t2[0] * d2[0]
+    xy = n[0] * dn[1] + t1[0] * d1[1] + t2[0] * d2[1]
+    xz = n[0] * dn[2] + t1[0] * d1[2] + t2[0] * d2[2]
+    yy = n[1] * dn[1] + t1[1] * d1[1] + t2[1] * d2[1]
+    yz = n[1] * dn[2] + t1[1] * d1[2] + t2[1] * d2[2]
+    zz = n[2] * dn[2] + t1[2] * d1[2] + t2[2] * d2[2]
+    return xx, xy, xz, xy, yy, yz, xz, yz, zz
+
+
+@inlined
+def _cross_columns(r, m):
+    """[r] m: r crossed with each column of m."""
+    return (
+        r[1] * m[6] - r[2] * m[3], r[1] * m[7] - r[2] * m[4], r[1] * m[8] - r[2] * m[5],
+        r[2] * m[0] - r[0] * m[6], r[2] * m[1] - r[0] * m[7], r[2] * m[2] - r[0] * m[8],
+        r[0] * m[3] - r[1] * m[0], r[0] * m[4] - r[1] * m[1], r[0] * m[5] - r[1] * m[2],
+    )  # fmt: skip
+
+
+@inlined
+def _cross_rows(m, r):
+    """m [r]': r crossed with each row of m."""
+    return (
+        m[2] * r[1] - m[1] * r[2], m[0] * r[2] - m[2] * r[0], m[1] * r[0] - m[0] * r[1],
+        m[5] * r[1] - m[4] * r[2], m[3] * r[2] - m[5] * r[0], m[4] * r[0] - m[3] * r[1],
+        m[8] * r[1] - m[7] * r[2], m[6] * r[2] - m[8] * r[0], m[7] * r[0] - m[6] * r[1],
+    )  # fmt: skip
+
+
+@kernel
+def _add_block(block, sign, D, rx, ry):
+    """block += sign J_x' D J_y for the contact velocities J = [1, -[r]] of two bodies (or one)."""
+    low = _cross_columns(rx, D)
+    right = _cross_rows(D, ry)
+    corner = _cross_rows(low, ry)
+    for i in range(3):
+        for j in range(3):
+            block[i, j] += sign * D[3 * i + j]
+            block[3 + i, j] += sign * low[3 * i + j]
+            block[i, 3 + j] += sign * right[3 * i + j]
+            block[3 + i, 3 + j] += sign * corner[3 * i + j]
+
+
+@kernel
+def _assemble(model, state, contacts, rows, islands, island, velocity, scratch, pattern, blocks):
+    """Hessian M + sum J' D J into the pattern's blocks."""
+    blocks[:, :, :] = 0.0
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        body = islands.body[k]
+        block = blocks[pattern.rank[islands.number[body]]]
+        inertia = mat3.rotate_diagonal(mat3.load(state.R, body), vec3.load(model.inertia, body))
+        for i in range(3):
+            block[i, i] = model.mass[body]
+            for j in range(3):
+                block[3 + i, 3 + j] = inertia[3 * i + j]
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        u = in_frame(rows, c, relative_velocity(velocity, contacts, c))
+        D = _spring_matrix(rows, c, u, scratch.limit[c], scratch.rate[c])
+        if D[0] == 0.0 and D[3] == 0.0 and D[5] == 0.0:
+            continue
+        D_W = _world_matrix(rows, c, D)
+        ka, kb = islands.number[contacts.body[c, 0]], islands.number[contacts.body[c, 1]]
+        ra, rb = vec3.load(contacts.arm[c], 0), vec3.load(contacts.arm[c], 1)
+        if ka >= 0:
+            _add_block(blocks[pattern.rank[ka]], 1.0, D_W, ra, ra)
+        if kb >= 0:
+            _add_block(blocks[pattern.rank[kb]], 1.0, D_W, rb, rb)
+        if ka >= 0 and kb >= 0:
+            row_a, row_b = pattern.rank[ka], pattern.rank[kb]
+            if row_a > row_b:
+                _add_block(blocks[pattern.place[row_a, row_b]], -1.0, D_W, ra, rb)
+            else:
+                _add_block(blocks[pattern.place[row_b, row_a]], -1.0, D_W, rb, ra)
+
+
+@kernel
+def _slope(model, state, contacts, rows, islands, island, velocity, scratch, alpha):
+    """Derivative of the potential along the step at w + alpha step; friction limits stand still."""
+    total = 0.0
+    step, free = scratch.step, scratch.free
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        body = islands.body[k]
+        d = (
+            velocity[body, 0] - free[body, 0] + alpha * step[body, 0],
+            velocity[body, 1] - free[body, 1] + alpha * step[body, 1],
+            velocity[body, 2] - free[body, 2] + alpha * step[body, 2],
+            velocity[body, 3] - free[body, 3] + alpha * step[body, 3],
+            velocity[body, 4] - free[body, 4] + alpha * step[body, 4],
+            velocity[body, 5] - free[body, 5] + alpha * step[body, 5],
+        )
+        momentum = _momentum(model, state, body, d)
+        for m in range(6):
+            total += momentum[m] * step[body, m]
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        u, du = vec3.load(scratch.slip, c), vec3.load(scratch.slip_step, c)
+        p = spring_impulse(rows, c, vec3.add(u, vec3.scale(du, alpha)), scratch.limit[c], scratch.rate[c])
+        total -= vec3.dot(p, du)
+    return total
+
+
+@kernel
+def _line_search(model, state, contacts, rows, islands, island, velocity, scratch):
+    """Length of the step at which the potential stops falling, at most 1."""
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        u = in_frame(rows, c, relative_velocity(velocity, contacts, c))
+        du = in_frame(rows, c, relative_velocity(scratch.step, contacts, c))
+        for m in range(3):
+            scratch.slip[c, m], scratch.slip_step[c, m] = u[m], du[m]
+    low, high, alpha = 0.0, 1.0, 1.0
+    first = slope_low = _slope(model, state, contacts, rows, islands, island, velocity, scratch, 0.0)
+    slope_high = 0.0
+    for _ in range(LINE_SEARCH):  # Illinois' regula falsi on the monotone slope, full step first
+        slope = _slope(model, state, contacts, rows, islands, island, velocity, scratch, alpha)
+        if abs(slope) <= 0.1 * abs(first) or (alpha == 1.0 and slope < 0.0):
+            return alpha
+        if slope > 0.0:
+            high, slope_high = alpha, slope
+            slope_low *= 0.5 if high < 1.0 else 1.0
+        else:
+            low, slope_low = alpha, slope
+            slope_high *= 0.5
+        alpha = high - slope_high * (high - low) / (slope_high - slope_low)
+    return alpha
+
+
+@allocating_kernel
+def _island_pattern(contacts, islands, island):
+    """Where the Hessian of an island and its factor have blocks."""
+    n = islands.body_start[island + 1] - islands.body_start[island]
+    linked = np.zeros((n, n), np.bool_)
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        ka, kb = islands.number[contacts.body[c, 0]], islands.number[contacts.body[c, 1]]
+        if ka >= 0 and kb >= 0:
+            linked[ka, kb] = True
+            linked[kb, ka] = True
+    return analyze(linked)
+
+
+@kernel
+def _newton_step(islands, island, pattern, blocks, solution, scratch):
+    """Solve H step = -gradient with the factor in `blocks`."""
+    first = islands.body_start[island]
+    for k in range(solution.shape[0]):
+        for m in range(6):
+            solution[pattern.rank[k], m] = -scratch.gradient[islands.body[first + k], m]
+    solve(pattern, blocks, solution)
+    for k in range(solution.shape[0]):
+        for m in range(6):
+            scratch.step[islands.body[first + k], m] = solution[pattern.rank[k], m]
+
+
+@allocating_kernel
+def solve_island(model, state, contacts, rows, islands, island, accuracy, velocity, scratch):
+    """Newton's method on one island, friction limits brought up to date between solutions.
+
+    Args:
+        accuracy: Largest velocity error of a contact to leave [m/s].
+        velocity: Mean velocities (bodies, 6): where Newton's method begins; written.
+        scratch: `rate`, `free` and `limit` are read.
+
+    Returns:
+        (iterations, velocity error left [m/s]); the impulses are in `rows.impulse`.
+    """
+    error = island_gradient(model, state, contacts, rows, islands, island, velocity, scratch)
+    pattern = _island_pattern(contacts, islands, island)
+    blocks = np.empty((pattern.rank.shape[0] + pattern.row.shape[0], 6, 6))
+    solution = np.empty((pattern.rank.shape[0], 6))
+    iterations = 0
+    factored = False
+    for limits in range(LIMIT_ROUNDS):
+        for _ in range(MAX_ITERATIONS):
+            if error <= accuracy:
+                break
+            iterations += 1
+            if not factored:
+                _assemble(model, state, contacts, rows, islands, island, velocity, scratch, pattern, blocks)
+                if not factor(pattern, blocks):
+                    return iterations, error
+            _newton_step(islands, island, pattern, blocks, solution, scratch)
+            alpha = _line_search(model, state, contacts, rows, islands, island, velocity, scratch)
+            for k in range(islands.body_start[island], islands.body_start[island + 1]):
+                body = islands.body[k]
+                for m in range(6):
+                    velocity[body, m] += alpha * scratch.step[body, m]
+            before = error
+            error = island_gradient(model, state, contacts, rows, islands, island, velocity, scratch)
+            factored = error < REUSE * before  # the factor still serves
+        if limits == LIMIT_ROUNDS - 1:
+            break
+        set_limits(rows, islands, island, scratch.limit)
+        error = island_gradient(model, state, contacts, rows, islands, island, velocity, scratch)
+        if error <= accuracy:
+            break
+    return iterations, error

@@ -1,0 +1,75 @@
+"""Positions put right: penetration that a step left beyond the tolerance is taken out of the poses.
+
+The contact solve tests penetration on the points it knows; a body that was hit within the step may
+have met others it could not know. Their overlap is projected out of the positions alone, so no
+energy is added, before the step's result is seen.
+"""
+
+from ..dynamics.body_state import DYNAMIC
+from ..dynamics.contact_rows import add_pair_impulse, relative_velocity
+from ..dynamics.motion import update_derived
+from ..jit import kernel
+from ..math3 import mat3, quat, vec3
+
+SWEEPS = 1000  # a light body pinched under a heavy one takes hundreds; it ends when none is left
+
+
+@kernel
+def _normal_response(model, state, contacts, c, n):
+    """n' K n of contact `c` [1/kg]."""
+    total = 0.0
+    for side in range(2):
+        body = contacts.body[c, side]
+        r = (contacts.arm[c, side, 0], contacts.arm[c, side, 1], contacts.arm[c, side, 2])
+        m = model.inv_mass[body]
+        rn = vec3.cross(r, n)
+        total += m[0] * n[0] * n[0] + m[1] * n[1] * n[1] + m[2] * n[2] * n[2]
+        total += vec3.dot(rn, mat3.transform(mat3.load(state.inv_I, body), rn))
+    return total
+
+
+@kernel
+def deepest(contacts, count, pairs):
+    """Largest penetration beyond what is forgiven, and in all [m]."""
+    beyond, worst = 0.0, 0.0
+    for c in range(count):
+        beyond = max(beyond, -contacts.separation[c] - pairs.allowance[contacts.slot[c]])
+        worst = max(worst, -contacts.separation[c])
+    return beyond, worst
+
+
+@kernel
+def project_positions(model, state, contacts, count, pairs, limit, displacement):
+    """Move bodies until no known contact is deeper than `limit` [m]; poses only.
+
+    Nonlinear Gauss-Seidel on displacements, weighted by mass (Guendelman et al. 2003 use the same
+    projection); arms are taken as straight, so the caller detects again and repeats.
+
+    Args:
+        displacement: Scratch (n, 6) [m, rad].
+    """
+    displacement[:, :] = 0.0
+    for _ in range(SWEEPS):
+        moved = False
+        for c in range(count):
+            n = vec3.load(contacts.normal, c)
+            depth = -contacts.separation[c] - pairs.allowance[contacts.slot[c]]
+            depth -= vec3.dot(n, relative_velocity(displacement, contacts, c))
+            if depth <= limit:
+                continue
+            response = _normal_response(model, state, contacts, c, n)
+            if response > 0.0:
+                moved = True
+                push = vec3.scale(n, (depth - 0.5 * limit) / response)
+                add_pair_impulse(model, state, contacts, c, push, 1.0, displacement)
+        if not moved:
+            break
+    for i in range(state.c.shape[0]):
+        d = displacement[i]
+        if model.kind[i] != DYNAMIC or not d.any():
+            continue
+        for k in range(3):
+            state.c[i, k] += d[k]
+        q = quat.normalize(quat.multiply(quat.exp((d[3], d[4], d[5])), quat.load(state.q, i)))
+        state.q[i, 0], state.q[i, 1], state.q[i, 2], state.q[i, 3] = q
+        update_derived(model, state, i)

@@ -1,0 +1,40 @@
+"""The scenes that are timed, with their step and length."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import scenes
+import topple
+
+
+@dataclass(frozen=True)
+class Case:
+    """One scene at one step size; poses are recorded once a frame, after `steps_per_frame` steps."""
+
+    title: str
+    build: Callable[[], topple.Scene]
+    time_step: float  # [s]
+    steps_per_frame: int
+    frames: int
+
+    @property
+    def steps(self) -> int:
+        return self.frames * self.steps_per_frame
+
+    @property
+    def frame_seconds(self) -> float:
+        return self.time_step * self.steps_per_frame
+
+    def shortened(self) -> "Case":
+        """The same scene for a quarter of the time."""
+        return replace(self, frames=self.frames // 4)
+
+
+CASES = {
+    "cubes": Case("1000 cubes dropped in a grid", scenes.cube_grid, 1e-3, 40, 50),
+    "wall": Case("Brick wall of 510 bricks at rest", scenes.brick_wall, 1e-3, 40, 25),
+    "rocks": Case("500 rocks heaped in a box", scenes.rocks_in_box, 1e-3, 40, 50),
+    "funnel": Case("1000 cubes through a funnel", scenes.funnel, 1e-3, 40, 75),
+    "heavy": Case("Stack of ten, the top one 10 000 times heavier", scenes.heavy_on_light, 1e-3, 40, 100),
+    "pyramid": Case("Pyramid of 1240 boxes", scenes.pyramid, 1 / 60, 10, 18),
+}

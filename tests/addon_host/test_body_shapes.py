@@ -1,0 +1,77 @@
+"""Collision shapes from vertices and a stretch."""
+
+import numpy as np
+import pytest
+import topple
+from topple_extension.addon import messages
+from topple_extension.addon.body_shapes import collision_shape
+
+CUBE = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
+UP = np.array([0.0, 0.0, 1.0])
+SHEAR = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+
+
+def ball(radius: float = 1.0) -> np.ndarray:
+    points = np.random.default_rng(1).normal(size=(2000, 3))
+    points *= radius / np.linalg.norm(points, axis=1, keepdims=True)
+    return np.concatenate([points, -points, radius * np.eye(3), -radius * np.eye(3)])
+
+
+def test_box_takes_scale_mirror_and_unit():
+    shape, remark = collision_shape("BOX", CUBE, np.diag([1.0, -2.0, 3.0]), 0.01)
+    assert isinstance(shape, topple.Box)
+    np.testing.assert_allclose(shape.size, [0.02, 0.04, 0.06])
+    assert remark is None
+
+
+@pytest.mark.parametrize(
+    ("vertices", "stretch"), [(CUBE + UP, np.eye(3)), (CUBE, SHEAR)], ids=["offset", "sheared"]
+)
+def test_box_off_the_origin_or_sheared_is_the_hull_of_its_corners(vertices, stretch):
+    shape, remark = collision_shape("BOX", vertices, stretch, 1.0)
+    assert isinstance(shape, topple.ConvexHull)
+    assert remark == messages.NOT_A_BOX_CENTRE
+    expected = sorted(map(tuple, vertices @ stretch.T))
+    np.testing.assert_allclose(sorted(map(tuple, shape.points)), expected)
+
+
+def test_box_bounds_a_mesh_that_is_no_box():
+    shape, _ = collision_shape("BOX", ball(2.0), np.eye(3), 1.0)
+    np.testing.assert_allclose(shape.size, [4.0, 4.0, 4.0])
+
+
+def test_sphere():
+    shape, remark = collision_shape("SPHERE", ball(), 3.0 * np.eye(3), 0.5)
+    assert isinstance(shape, topple.Sphere)
+    assert shape.radius == pytest.approx(1.5)
+    assert remark is None
+
+
+def test_ellipsoid_is_no_sphere():
+    """Blender's sphere of a ball flattened to half its height rests at 0.5; the hull rests at 0.25."""
+    shape, remark = collision_shape("SPHERE", ball(), np.diag([0.5, 0.5, 0.25]), 1.0)
+    assert isinstance(shape, topple.ConvexHull)
+    assert shape.hull.vertices[:, 2].min() == pytest.approx(-0.25)
+    assert remark == messages.NOT_ROUND
+
+
+def test_sphere_off_the_origin_is_a_hull():
+    shape, remark = collision_shape("SPHERE", ball() + UP, np.eye(3), 1.0)
+    assert isinstance(shape, topple.ConvexHull)
+    assert remark == messages.NOT_A_SPHERE_CENTRE
+
+
+@pytest.mark.parametrize(
+    ("stretch", "normal"),
+    [(np.eye(3), (0, 0, 1)), (-np.eye(3), (0, 0, -1)), (np.diag([1.0, 5.0, 0.2]), (0, 0, 1))],
+)
+def test_plane_looks_along_local_z(stretch, normal):
+    shape, _ = collision_shape("PLANE", CUBE, stretch, 1.0)
+    assert isinstance(shape, topple.Plane)
+    np.testing.assert_allclose(shape.normal, normal, atol=1e-15)
+    assert shape.offset == 0.0
+
+
+def test_hull_takes_shear():
+    shape, _ = collision_shape("CONVEX_HULL", CUBE, SHEAR, 1.0)
+    np.testing.assert_allclose(shape.points, CUBE @ SHEAR.T)

@@ -1,0 +1,46 @@
+"""What every test needs: the add-on under its parent package, and the order of the tests.
+
+In Blender the repository is one package, whose `addon` says `from .. import core`. Outside, the same
+package is made here under the name `topple_extension`, with `core` being the installed `topple`, so
+that nothing is loaded twice: tests write `from topple_extension.addon import units`.
+"""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+import topple
+
+ROOT = Path(__file__).parent.parent
+EXTENSION = "topple_extension"
+
+
+def check_checkout() -> None:
+    """Refuse to test one checkout with the core of another."""
+    tested = Path(topple.__file__).parent
+    if tested != ROOT / "core":
+        raise pytest.UsageError(f"`topple` is installed from {tested}; run: pip install --editable {ROOT}")
+
+
+def load_extension() -> None:
+    """Register the repository as the package `topple_extension`."""
+    spec = importlib.util.spec_from_file_location(
+        EXTENSION, ROOT / "__init__.py", submodule_search_locations=[str(ROOT)]
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    extension = importlib.util.module_from_spec(spec)
+    sys.modules[EXTENSION] = extension
+    spec.loader.exec_module(extension)
+    extension.core = topple
+    sys.modules[f"{EXTENSION}.core"] = topple
+
+
+check_checkout()
+load_extension()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the check of compiled kernels last: it looks at what all other tests have compiled."""
+    items.sort(key=lambda item: item.path.name == "test_kernel_signatures.py")

@@ -1,0 +1,117 @@
+"""Contact points, contact matrices and the broad phase against slow, obvious NumPy."""
+
+import itertools
+
+import numpy as np
+import pytest
+import topple
+from scipy.optimize import linprog
+from scipy.spatial.transform import Rotation
+from topple.simulation import Simulation
+
+SIZE = 1.0
+
+
+def random_scene(seed: int, count: int, spread: float) -> topple.Scene:
+    """Boxes, rocks and balls at random poses in a cube, without gravity."""
+    rng = np.random.default_rng(seed)
+    scene = topple.Scene(gravity=(0, 0, 0))
+    for i in range(count):
+        x, y, z, w = Rotation.random(random_state=rng.integers(1 << 30)).as_quat()
+        shape = [
+            topple.Box(rng.uniform(0.3, 1.0, 3)),
+            topple.ConvexHull(rng.normal(size=(16, 3)) * 0.3),
+            topple.Sphere(rng.uniform(0.2, 0.5)),
+        ][i % 3]
+        position = rng.uniform(-spread, spread, 3)
+        scene.add(topple.Body(f"b{i:02}", shape, position=position, orientation=(w, x, y, z)))
+    return scene
+
+
+def world_vertices(body: topple.Body) -> np.ndarray:
+    w, x, y, z = body.orientation
+    return Rotation.from_quat([x, y, z, w]).apply(np.array(body.shape.hull.vertices)) + body.position
+
+
+def hulls_touch(a: np.ndarray, b: np.ndarray) -> bool:
+    """Linear program: some mixture of a's vertices is one of b's."""
+    equal = np.zeros((5, len(a) + len(b)))
+    equal[:3, : len(a)], equal[:3, len(a) :] = a.T, -b.T
+    equal[3, : len(a)], equal[4, len(a) :] = 1.0, 1.0
+    return linprog(np.zeros(equal.shape[1]), A_eq=equal, b_eq=[0, 0, 0, 1, 1], bounds=(0, None)).status == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_overlap_is_found(seed):
+    """Contacts with negative separation are there exactly for the pairs of hulls that overlap."""
+    scene = random_scene(seed, 18, 1.2)
+    contacts = Simulation(scene).contacts
+    deep = contacts.separation < -1e-6
+    found = {tuple(sorted(p)) for p in zip(contacts.body_a[deep], contacts.body_b[deep], strict=True)}
+    hulls = [i for i, b in enumerate(scene.bodies) if not isinstance(b.shape, topple.Sphere)]
+    overlapping = 0
+    for i, j in itertools.combinations(hulls, 2):
+        touch = hulls_touch(world_vertices(scene.bodies[i]), world_vertices(scene.bodies[j]))
+        overlapping += touch
+        assert ((i, j) in found) == touch, (scene.bodies[i].name, scene.bodies[j].name)
+    assert overlapping > 5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_separation_is_that_of_the_points(seed):
+    """separation = n . (p_a - p_b), |n| = 1, for the points at the arms of the contact."""
+    pipeline = Simulation(random_scene(seed, 18, 1.2))._pipeline
+    n = pipeline.contact_count
+    c, body = pipeline.contacts, pipeline.contacts.body[:n]
+    point = c.arm[:n] + pipeline.state.c[body]
+    gap = np.einsum("ck,ck->c", c.normal[:n], point[:, 0] - point[:, 1])
+    np.testing.assert_allclose(gap, c.separation[:n], atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(c.normal[:n], axis=1), 1.0, atol=1e-12)
+
+
+def test_contact_matrix_is_the_response_to_impulses():
+    """K maps an impulse on a (and its opposite on b) to the change of relative velocity: J M^-1 J'."""
+    pipeline = Simulation(random_scene(5, 18, 1.0))._pipeline
+    pipeline._build_islands()
+    pipeline._prepare_rows(1 / 240)
+    state, model, rows = pipeline.state, pipeline.model, pipeline.rows
+    assert pipeline.contact_count > 5
+    for c in range(pipeline.contact_count):
+        frame = rows.frame[c].reshape(3, 3)
+        K = np.zeros((3, 3))
+        for side in range(2):
+            body, r = pipeline.contacts.body[c, side], pipeline.contacts.arm[c, side]
+            cross = np.cross(r, np.eye(3)).T  # column k: r x e_k
+            inverse = state.inv_I[body].reshape(3, 3)
+            K += frame @ (np.diag(model.inv_mass[body]) + cross.T @ inverse @ cross) @ frame.T
+        np.testing.assert_allclose(rows.K[c], K[np.triu_indices(3)], rtol=1e-9, atol=1e-12)
+
+
+def test_broad_phase_keeps_all_pairs():
+    """After every step the pair table holds each pair whose boxes overlap, and no other."""
+    scene = random_scene(7, 24, 1.5)
+    rng = np.random.default_rng(1)
+    moving = topple.Scene(gravity=(0, 0, 0))
+    for body in scene.bodies:
+        velocity = rng.uniform(-3, 3, 3)
+        moving.add(
+            topple.Body(
+                body.name,
+                body.shape,
+                position=body.position,
+                orientation=body.orientation,
+                linear_velocity=velocity,
+            )
+        )
+    simulation = Simulation(moving)
+    for _ in range(40):
+        simulation.advance(1 / 120)
+        broad = simulation._pipeline.broad_phase
+        low, high = broad.boxes.low, broad.boxes.high
+        expected = {
+            (i, j)
+            for i, j in itertools.combinations(range(len(low)), 2)
+            if (low[i] <= high[j]).all() and (low[j] <= high[i]).all()
+        }
+        pairs = broad.pairs.body[: broad.pairs.counter[0]]
+        assert {tuple(p) for p in pairs[pairs[:, 0] >= 0].tolist()} == expected

@@ -1,0 +1,31 @@
+"""Scenes that tests, benchmarks and the demo share: small pure functions that return a `topple.Scene`.
+
+Every builder states its numbers and where they come from. Names of bodies are fixed and zero-padded,
+so that sorting them gives the order in which they stand. SI units, z up, g = 9.81 m/s^2.
+"""
+
+from .friction import block_on_ramp, pool_ball, sliding_block
+from .heaps import cube_grid, dice, funnel, rocks_in_box
+from .impact import bouncing_ball, head_on_spheres, oblique_sphere
+from .motion import free_fall, spinning_body
+from .stacks import brick_wall, heavy_on_light, overlapping_cubes, pyramid, stack
+
+__all__ = [
+    "block_on_ramp",
+    "bouncing_ball",
+    "brick_wall",
+    "cube_grid",
+    "dice",
+    "free_fall",
+    "funnel",
+    "head_on_spheres",
+    "heavy_on_light",
+    "oblique_sphere",
+    "overlapping_cubes",
+    "pool_ball",
+    "pyramid",
+    "rocks_in_box",
+    "sliding_block",
+    "spinning_body",
+    "stack",
+]

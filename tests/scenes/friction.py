@@ -1,0 +1,70 @@
+"""Bodies that slide, stick and roll."""
+
+import math
+
+import topple
+
+from .ground import GRAVITY, plane
+
+
+def sliding_block(*, speed: float, friction: float, direction: float = 0.0) -> topple.Scene:
+    """A block of 1 x 1 x 0.5 m at rest on a plane, pushed off at `speed` [m/s].
+
+    `direction` [rad] turns the velocity about z; the block stays aligned with x and y, so that a
+    friction cone that is really a pyramid shows. Answer: stops after v^2 / (2 mu g).
+    """
+    scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
+    scene.add(plane(friction=friction))
+    scene.add(
+        topple.Body(
+            "block",
+            topple.Box((1.0, 1.0, 0.5)),
+            mass=1.0,
+            position=(0.0, 0.0, 0.25),
+            linear_velocity=(speed * math.cos(direction), speed * math.sin(direction), 0.0),
+            friction=friction,
+        )
+    )
+    return scene
+
+
+def block_on_ramp(*, angle: float, friction: float) -> topple.Scene:
+    """A flat block (1 x 1 x 0.25 m) at rest on a plane that falls at `angle` [rad] towards +x.
+
+    Flat, so that it slides before it tips (b / h = 4). Answer: sticks if and only if
+    angle < atan(mu); else it slides down with a = g (sin(angle) - mu cos(angle)).
+    """
+    normal = (math.sin(angle), 0.0, math.cos(angle))
+    scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
+    scene.add(plane(normal, friction=friction))
+    scene.add(
+        topple.Body(
+            "block",
+            topple.Box((1.0, 1.0, 0.25)),
+            mass=1.0,
+            position=(0.125 * normal[0], 0.0, 0.125 * normal[2]),
+            orientation=(math.cos(angle / 2), 0.0, math.sin(angle / 2), 0.0),
+            friction=friction,
+        )
+    )
+    return scene
+
+
+def pool_ball(*, speed: float = 2.0, friction: float = 0.2) -> topple.Scene:
+    """A ball (R = 28.6 mm, 0.17 kg) set sliding along x without spin.
+
+    Answer: rolls from t = 2 v / (7 mu g) on, at x = 12 v^2 / (49 mu g), with 5/7 v.
+    """
+    scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
+    scene.add(plane(friction=friction))
+    scene.add(
+        topple.Body(
+            "ball",
+            topple.Sphere(0.0286),
+            mass=0.17,
+            position=(0.0, 0.0, 0.0286),
+            linear_velocity=(speed, 0.0, 0.0),
+            friction=friction,
+        )
+    )
+    return scene

@@ -1,0 +1,134 @@
+"""Many bodies that fall on each other."""
+
+import math
+
+import numpy as np
+import topple
+
+from .ground import GRAVITY, floor
+
+
+def cube_grid(columns: int = 10, levels: int = 10) -> topple.Scene:
+    """Unit cubes dropped in a grid of columns x columns columns, `levels` high: 1000 by default.
+
+    Restitution 0.48 and friction 0.1 as in Bender & Schmitt 2006, section 4. Columns are 2 m apart,
+    cubes hang 0.5 m above each other, the lowest 0.5 m above the floor.
+    """
+    scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
+    scene.add(floor(friction=0.1, restitution=0.48))
+    middle = columns - 1.0
+    for level in range(levels):
+        for i in range(columns):
+            for j in range(columns):
+                scene.add(
+                    topple.Body(
+                        f"cube_{level:02}_{i:02}_{j:02}",
+                        topple.Box((1.0, 1.0, 1.0)),
+                        position=(2.0 * i - middle, 2.0 * j - middle, 1.0 + 1.5 * level),
+                        friction=0.1,
+                        restitution=0.48,
+                    )
+                )
+    return scene
+
+
+def dice(count: int = 12, size: float = 0.01) -> topple.Scene:
+    """Dice of `size` [m] dropped spinning from 3 to 6 sizes up, 4 sizes apart, turned at random (seed 1)."""
+    random = np.random.default_rng(1)
+    scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
+    scene.add(floor(1.0, friction=0.4, restitution=0.3))
+    columns = math.ceil(math.sqrt(count))
+    for index in range(count):
+        row, column = divmod(index, columns)
+        scene.add(
+            topple.Body(
+                f"die_{index:02}",
+                topple.Box((size, size, size)),
+                position=(4.0 * size * column, 4.0 * size * row, size * random.uniform(3.0, 6.0)),
+                orientation=_random_orientation(random),
+                angular_velocity=random.uniform(-10.0, 10.0, 3),
+                friction=0.4,
+                restitution=0.3,
+            )
+        )
+    return scene
+
+
+def rocks_in_box(count: int = 500) -> topple.Scene:
+    """Rocks (hulls of 24 random points, 0.4 to 0.6 m in radius) heaped in a walled box of 9 x 9 m.
+
+    Seed 2; friction 0.5, restitution 0.1, 1000 kg/m^3. Dropped in layers of 7 x 7, 1.3 m apart; each
+    rock's frame sits at its centre of mass, for engines that know no other. Walls are 20 m high.
+    """
+    random = np.random.default_rng(2)
+    scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
+    scene.add(floor(20.0))
+    for name, size, position in (
+        ("wall_left", (1.0, 11.0, 20.0), (-5.0, 0.0, 10.0)),
+        ("wall_right", (1.0, 11.0, 20.0), (5.0, 0.0, 10.0)),
+        ("wall_front", (9.0, 1.0, 20.0), (0.0, -5.0, 10.0)),
+        ("wall_back", (9.0, 1.0, 20.0), (0.0, 5.0, 10.0)),
+    ):
+        scene.add(topple.Body(name, topple.Box(size), kind="static", position=position))
+    for index in range(count):
+        layer, spot = divmod(index, 49)
+        scene.add(
+            topple.Body(
+                f"rock_{index:03}",
+                topple.ConvexHull(_rock_points(random)),
+                position=(1.25 * (spot % 7 - 3), 1.25 * (spot // 7 - 3), 1.0 + 1.3 * layer),
+                orientation=_random_orientation(random),
+                restitution=0.1,
+            )
+        )
+    return scene
+
+
+def funnel(columns: int = 10, levels: int = 10) -> topple.Scene:
+    """1000 unit cubes that fall through a funnel of four inclined walls onto a floor.
+
+    Bender & Schmitt 2006, figure 3 and section 4: e = 0.48, mu = 0.1, h = 1 ms, 6000 steps. The paper
+    gives no measures of the funnel; here it narrows at 45 degrees from 24 x 24 m at z = 21 to a hole of
+    6 x 6 m at z = 12, and the cubes start in a grid 1.4 m apart, the lowest at z = 19.
+    """
+    scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
+    material = {"friction": 0.1, "restitution": 0.48}
+    scene.add(floor(200.0, **material))
+    for name, turn in (("wall_east", 0), ("wall_north", 1), ("wall_west", 2), ("wall_south", 3)):
+        scene.add(topple.Body(name, topple.ConvexHull(_funnel_wall(turn)), kind="static", **material))
+    middle = (columns - 1) / 2
+    for level in range(levels):
+        for i in range(columns):
+            for j in range(columns):
+                scene.add(
+                    topple.Body(
+                        f"cube_{level:02}_{i:02}_{j:02}",
+                        topple.Box((1.0, 1.0, 1.0)),
+                        position=(1.4 * (i - middle), 1.4 * (j - middle), 19.0 + 1.4 * level),
+                        **material,
+                    )
+                )
+    return scene
+
+
+def _funnel_wall(turn: int) -> np.ndarray:
+    """Corners [m] of the wall at +x, turned `turn` quarters about z: a slab 1 m thick under its face."""
+    face = np.array([[3.0, -3.0, 12.0], [3.0, 3.0, 12.0], [12.0, 12.0, 21.0], [12.0, -12.0, 21.0]])
+    outward = np.array([math.sqrt(0.5), 0.0, -math.sqrt(0.5)])
+    corners = np.vstack([face, face + outward])
+    for _ in range(turn):
+        corners = np.column_stack([-corners[:, 1], corners[:, 0], corners[:, 2]])
+    return corners
+
+
+def _rock_points(random: np.random.Generator) -> np.ndarray:
+    """24 points [m] on an ellipsoid with half axes of 0.4 to 0.6 m, about their hull's centre of mass."""
+    directions = random.normal(size=(24, 3))
+    points = directions / np.linalg.norm(directions, axis=1)[:, None] * random.uniform(0.4, 0.6, 3)
+    return points - topple.Body("rock", topple.ConvexHull(points)).center_of_mass
+
+
+def _random_orientation(random: np.random.Generator) -> np.ndarray:
+    """A unit quaternion (w, x, y, z), uniform over rotations."""
+    quaternion = random.normal(size=4)
+    return quaternion / np.linalg.norm(quaternion)

@@ -1,0 +1,95 @@
+"""Bodies that stand on each other."""
+
+import topple
+
+from .ground import GRAVITY, floor
+
+
+def stack(count: int = 10, size: float = 1.0, *, friction: float = 0.5) -> topple.Scene:
+    """`count` cubes of `size` [m], density 1000 kg/m^3, exactly on top of each other on the floor."""
+    scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
+    scene.add(floor(friction=friction))
+    for level in range(count):
+        scene.add(
+            topple.Body(
+                f"cube_{level:03}",
+                topple.Box((size, size, size)),
+                position=(0.0, 0.0, (level + 0.5) * size),
+                friction=friction,
+            )
+        )
+    return scene
+
+
+def heavy_on_light(count: int = 10, ratio: float = 1e4) -> topple.Scene:
+    """A stack of `count` unit cubes of 1 kg whose top one is `ratio` times heavier."""
+    scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
+    scene.add(floor())
+    for level in range(count):
+        scene.add(
+            topple.Body(
+                f"cube_{level:03}",
+                topple.Box((1.0, 1.0, 1.0)),
+                mass=ratio if level == count - 1 else 1.0,
+                position=(0.0, 0.0, level + 0.5),
+            )
+        )
+    return scene
+
+
+def brick_wall(rows: int = 20, columns: int = 25, *, friction: float = 0.6) -> topple.Scene:
+    """A wall of bricks of 1 x 0.5 x 0.5 m in running bond, half bricks at the ends of odd rows.
+
+    Density 1000 kg/m^3; bricks touch exactly, side by side as well. The wall runs along x from 0 to
+    `columns` metres.
+    """
+    scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
+    scene.add(floor(friction=friction))
+    for row in range(rows):
+        # (left end, length) of each brick of the row
+        if row % 2 == 0:
+            bricks = [(float(i), 1.0) for i in range(columns)]
+        else:
+            bricks = [(0.0, 0.5), *((i + 0.5, 1.0) for i in range(columns - 1)), (columns - 0.5, 0.5)]
+        for index, (left, length) in enumerate(bricks):
+            scene.add(
+                topple.Body(
+                    f"brick_{row:02}_{index:02}",
+                    topple.Box((length, 0.5, 0.5)),
+                    position=(left + length / 2, 0.0, 0.25 + 0.5 * row),
+                    friction=friction,
+                )
+            )
+    return scene
+
+
+def pyramid(height: int = 15) -> topple.Scene:
+    """Layers of k x k boxes of 2 m, k = height ... 1, dropped from gaps of 0.5 m: 1240 boxes for 15.
+
+    Source: Jolt Physics, PerformanceTest/PyramidScene.h (friction 0.2, restitution 0, 1000 kg/m^3).
+    """
+    scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
+    scene.add(floor(friction=0.2))
+    for layer in range(height):
+        side = height - layer
+        for i in range(side):
+            for j in range(side):
+                scene.add(
+                    topple.Body(
+                        f"box_{layer:02}_{i:02}_{j:02}",
+                        topple.Box((2.0, 2.0, 2.0)),
+                        position=(2.0 * i - side + 1.0, 2.0 * j - side + 1.0, 1.0 + 2.5 * layer),
+                        friction=0.2,
+                    )
+                )
+    return scene
+
+
+def overlapping_cubes(*, upright: bool = False) -> topple.Scene:
+    """Two unit cubes whose bodies overlap by 0.3 m: side by side on the floor, or one in the other's top."""
+    scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
+    scene.add(floor())
+    second = (0.0, 0.0, 1.2) if upright else (0.7, 0.0, 0.5)
+    for name, position in (("first", (0.0, 0.0, 0.5)), ("second", second)):
+        scene.add(topple.Body(name, topple.Box((1.0, 1.0, 1.0)), position=position))
+    return scene

@@ -1,0 +1,67 @@
+"""Shapes: what they accept and what they refuse."""
+
+import json
+
+import numpy as np
+import pytest
+from topple import Box, ConvexHull, Plane, ShapeError, Sphere
+from topple.geometry.shapes import shape_from_dict, shape_to_dict
+
+
+@pytest.mark.parametrize("radius", [0, -1, np.nan, np.inf, "big", None, (1, 2)])
+def test_sphere_refuses(radius):
+    with pytest.raises(ShapeError, match="radius"):
+        Sphere(radius)
+
+
+@pytest.mark.parametrize("size", [(1, 1, 0), (1, -1, 1), (1, np.nan, 1), (1, 1), 2, "abc", (1, 1, np.inf)])
+def test_box_refuses(size):
+    with pytest.raises(ShapeError, match="size"):
+        Box(size)
+
+
+@pytest.mark.parametrize(
+    ("normal", "offset"), [((0, 0, 0), 0), ((0, 0, np.nan), 0), ((0, 1), 0), ((0, 0, 1), np.inf)]
+)
+def test_plane_refuses(normal, offset):
+    with pytest.raises(ShapeError, match=r"normal|offset"):
+        Plane(normal, offset)
+
+
+def test_plane_normal_is_made_unit_and_offset_kept():
+    plane = Plane((0, 3, 4), 2)
+    np.testing.assert_allclose(plane.normal, (0, 0.6, 0.8))
+    assert plane.offset == 2
+
+
+def test_sizes_are_copies_nobody_can_change():
+    size = np.ones(3)
+    box = Box(size)
+    size[0] = 9
+    assert box.size[0] == 1
+    with pytest.raises(ValueError, match="read-only"):
+        box.size[0] = 9
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [Sphere(0.1), Box((1, 2, 1 / 3)), ConvexHull([*np.eye(3), (0, 0, 0)]), Plane((1, 2, 3), 0.7)],
+)
+def test_shapes_survive_json(shape):
+    again = shape_from_dict(json.loads(json.dumps(shape_to_dict(shape))))
+    assert type(again) is type(shape)
+    assert shape_to_dict(again) == shape_to_dict(shape)
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"type": "blob"}, "unknown"),
+        ({}, "unknown"),
+        ({"type": "box"}, "'size'"),
+        ({"type": "box", "size": [1]}, "size"),
+    ],
+)
+def test_bad_shape_descriptions(values, reason):
+    with pytest.raises(ShapeError, match=reason):
+        shape_from_dict(values)
