@@ -277,7 +277,7 @@ def _sample(
         context.scene.frame_set(first_frame + frame)
         depsgraph = context.evaluated_depsgraph_get()
         for key, obj in wanted.items():
-            paths[key][frame] = MATRIX_OF[key[1]](obj.evaluated_get(depsgraph))
+            paths[key][frame] = np.array(MATRIX_OF[key[1]](obj.evaluated_get(depsgraph)))
     for (name, kind), path in paths.items():
         if not np.isfinite(path).all():
             raise core.SceneError(messages.NOT_FINITE, body=name)

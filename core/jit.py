@@ -65,6 +65,22 @@ def _prepare_cache() -> Path | None:
 
 CACHE_FOLDER = _prepare_cache()
 
+_COMPLETE = "complete"  # a file in the cache folder: all kernels are there
+
+
+def cache_is_complete() -> bool:
+    """Whether nothing has to be compiled: kernels are all in the cache, or run as plain Python."""
+    if numba.config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
+        return True
+    return CACHE_FOLDER is not None and (CACHE_FOLDER / _COMPLETE).exists()
+
+
+def mark_cache_complete() -> None:
+    """Remember that every kernel is in the cache."""
+    if CACHE_FOLDER is not None:
+        (CACHE_FOLDER / _COMPLETE).touch()
+
+
 FLAGS: dict[str, Any] = {
     "cache": CACHE_FOLDER is not None,
     "nogil": True,

@@ -1,7 +1,6 @@
 """Stepping and recording: a scene goes in, a trajectory comes out."""
 
 import copy
-import functools
 import math
 import time as clock
 from collections.abc import Callable, Iterator
@@ -9,15 +8,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from .compilation import compile_kernels
 from .diagnostics import total_energy
-from .dynamics.body_state import BodyState, build_bodies, initial_state, origin_pose
-from .dynamics.kinematic import KinematicPaths
-from .dynamics.motion import update_all_derived
+from .dynamics.body_state import BodyState, origin_pose
 from .errors import SceneError, SolverError
-from .geometry.shapes import Box, Plane, Sphere
 from .report import Report
-from .scene import Body, Scene
-from .solvers.impulse import ImpulsePipeline, ImpulseSolver
+from .scene import Scene
+from .solvers.impulse import ImpulseSolver, build_pipeline
 from .trajectory import Trajectory
 
 Progress = Callable[[str, int, int], None]
@@ -69,21 +66,12 @@ class Simulation:
             raise SceneError("the scene has no bodies; add at least one")
         self.scene = scene
         self.solver = resolve_solver(solver)
-        self._model, shapes, self._order = build_bodies(scene)
+        compile_kernels()
+        self._pipeline, self._order = build_pipeline(scene, self.solver)
+        self._model = self._pipeline.model
         self._rank = np.argsort(self._order)
-        state = initial_state(scene, self._order, self._model)
-        bodies = [scene.bodies[i] for i in self._order]
-        paths = KinematicPaths(bodies, self._model)
-        paths.set_poses(state, 0.0)
-        update_all_derived(self._model, state)
-        mobile = np.array([b.kind == "dynamic" or b.release_time is not None for b in bodies])
-        self._pipeline = ImpulsePipeline(
-            self.solver, self._model, shapes, state, paths,
-            gravity=scene.gravity, multiply=scene.combine == "multiply", mobile=mobile,
-            names=[b.name for b in bodies],
-        )  # fmt: skip
         self._warnings: list[str] = []
-        self._report_overlaps([b.name for b in bodies])
+        self._report_overlaps(self._pipeline.names)
 
     def _report_overlaps(self, names: list[str]) -> None:
         for a, b, depth in self._pipeline.forgive_overlaps(self.solver.time_step):
@@ -160,29 +148,6 @@ class Simulation:
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Go back to a snapshot of this simulation."""
         self._pipeline.recall(copy.deepcopy(snapshot))
-
-
-@functools.cache
-def compile_kernels() -> None:
-    """Compile every kernel, or load it from the cache: once per process, before the first bake.
-
-    A small scene in which all kinds of contact occur is stepped, so that no compilation is left to
-    interrupt a bake.
-    """
-    scene = Scene(
-        bodies=[
-            Body("plane", Plane((0.0, 0.0, 1.0), 0.0), kind="static"),
-            Body("lower", Box((1.0, 1.0, 1.0)), position=(0.0, 0.0, 0.5)),
-            Body("upper", Box((1.0, 1.0, 1.0)), position=(0.2, 0.0, 1.5)),
-            Body("ball", Sphere(0.5), position=(0.0, 0.0, 2.5), linear_velocity=(0.0, 0.0, -1.0)),
-            Body("other ball", Sphere(0.5), position=(3.0, 0.0, 0.5), linear_velocity=(-9.0, 0.0, 0.0)),
-        ]
-    )
-    pipeline = Simulation(scene)._pipeline
-    for _ in range(3):
-        pipeline.step(pipeline.settings.time_step)
-    pipeline.project_positions()
-    pipeline.broad_phase.grow()
 
 
 def simulate(

@@ -8,21 +8,19 @@ Source: Gilbert, Johnson, Keerthi 1988; van den Bergen 2003, section 4.3 (termin
 5.1.5 and 5.1.6 (closest point on triangle and tetrahedron).
 """
 
-from ..geometry.support import support_vertex, vertex
+import numpy as np
+
+from ..geometry.support import ANY_VERTEX, support_vertex, vertex
 from ..jit import inlined, kernel
 from ..math3 import mat3, vec3
 
 MAX_ITERATIONS = 64
 SEPARATED, TOUCHING, UNCONVERGED = 0, 1, 2
 
-# Columns of the scratch simplex: w, p_a, barycentric weight, vertex of a, vertex of b.
-W, PA, WEIGHT, VERTEX_A, VERTEX_B = 0, 3, 6, 7, 8
+# Columns of the scratch simplex: w, p_a, barycentric weight, vertex of a, vertex of b. The first two
+# are typed: as literals they would compile `_weighted` twice.
+W, PA, WEIGHT, VERTEX_A, VERTEX_B = np.int64(0), np.int64(3), 6, 7, 8
 SIMPLEX_SHAPE = (4, 9)
-
-
-@inlined
-def _row(simplex, i):
-    return simplex[i, 0], simplex[i, 1], simplex[i, 2]
 
 
 @inlined
@@ -78,7 +76,12 @@ def _closest_on_tetrahedron(simplex):
     weights = (0.0, 0.0, 0.0, 0.0)
     for skip in range(4):
         i, j, k = (skip + 1) % 4, (skip + 2) % 4, (skip + 3) % 4
-        a, b, c, d = _row(simplex, i), _row(simplex, j), _row(simplex, k), _row(simplex, skip)
+        a, b, c, d = (
+            vec3.load(simplex, i),
+            vec3.load(simplex, j),
+            vec3.load(simplex, k),
+            vec3.load(simplex, skip),
+        )
         n = vec3.cross(vec3.subtract(b, a), vec3.subtract(c, a))
         origin_side = -vec3.dot(n, a)
         other_side = vec3.dot(n, vec3.subtract(d, a))
@@ -109,10 +112,12 @@ def _reduce(simplex, count):
         simplex[0, WEIGHT] = 1.0
         return 1
     if count == 2:
-        simplex[0, WEIGHT], simplex[1, WEIGHT] = _closest_on_segment(_row(simplex, 0), _row(simplex, 1))
+        simplex[0, WEIGHT], simplex[1, WEIGHT] = _closest_on_segment(
+            vec3.load(simplex, 0), vec3.load(simplex, 1)
+        )
     elif count == 3:
         simplex[0, WEIGHT], simplex[1, WEIGHT], simplex[2, WEIGHT] = _closest_on_triangle(
-            _row(simplex, 0), _row(simplex, 1), _row(simplex, 2)
+            vec3.load(simplex, 0), vec3.load(simplex, 1), vec3.load(simplex, 2)
         )
     elif not _closest_on_tetrahedron(simplex):
         return 0
@@ -156,7 +161,7 @@ def closest_points(shapes, sa, ra, p_ba, sb, rb, direction, size, simplex):
     if vec3.dot(v, v) == 0.0:
         v = (1.0, 0.0, 0.0)
     count = 0
-    start_a, start_b = 0, 0
+    start_a, start_b = ANY_VERTEX, ANY_VERTEX
     touching2 = (1e-9 * size) ** 2
     status = UNCONVERGED
     for iteration in range(MAX_ITERATIONS):

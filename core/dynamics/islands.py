@@ -144,7 +144,7 @@ def build_islands(model, contacts, count, ground_up, islands):
     tally[:] = 0
     for c in range(count):
         tally[_island_root(model, contacts, c, parent) + 1] += 1
-    island_count = 0
+    island_count = np.int64(0)  # typed: a literal 0 would compile `_list_bodies` twice
     total = 0
     for i in range(n):
         size = tally[i + 1]

@@ -126,7 +126,8 @@ class Plane:
         length = float(np.linalg.norm(direction))
         if length == 0:
             raise ShapeError("its normal is zero; give the direction that points out of the solid")
-        self.normal = _read_only(direction / length)
+        # One that is unit already keeps its bits, so that saving and loading change nothing.
+        self.normal = _read_only(direction if abs(length - 1.0) < 1e-15 else direction / length)
         self.offset = float(_numbers(offset, "offset", ()))
 
     def __repr__(self) -> str:

@@ -21,13 +21,14 @@ from ..collision.narrow_phase import (
     make_scratch,
     store_impulses,
 )
-from ..dynamics.body_state import BodyModel, BodyState
+from ..dynamics.body_state import BodyModel, BodyState, build_bodies, initial_state
 from ..dynamics.contact_rows import empty_rows, prepare_rows
 from ..dynamics.islands import build_islands, empty_islands
 from ..dynamics.kinematic import KinematicPaths
-from ..dynamics.motion import empty_plan, measure_reach, move_bodies, plan_free_motion
+from ..dynamics.motion import empty_plan, measure_reach, move_bodies, plan_free_motion, update_all_derived
 from ..errors import SolverError
 from ..geometry.shape_table import ShapeTable
+from ..scene import Scene
 from ..settings import OVERLAP_SPEED, RELATIVE_TOLERANCE
 from .impulse_collisions import empty_collisions, resolve_collisions
 from .impulse_contacts import apply_impulses, release_push, warm_start
@@ -75,6 +76,23 @@ class ImpulseSolver:
                 raise SolverError(f"ImpulseSolver: {name} must be a positive number, not {value}")
         if self.max_iterations < 1:
             raise SolverError(f"ImpulseSolver: max_iterations must be at least 1, not {self.max_iterations}")
+
+
+def build_pipeline(scene: Scene, settings: ImpulseSolver) -> tuple["ImpulsePipeline", np.ndarray]:
+    """The pipeline of a scene, before its first look ahead, and `order`: the scene's index of each body."""
+    model, shapes, order = build_bodies(scene)
+    state = initial_state(scene, order, model)
+    bodies = [scene.bodies[i] for i in order]
+    paths = KinematicPaths(bodies, model)
+    paths.set_poses(state, 0.0)
+    update_all_derived(model, state)
+    mobile = np.array([b.is_movable for b in bodies])
+    pipeline = ImpulsePipeline(
+        settings, model, shapes, state, paths,
+        gravity=scene.gravity, multiply=scene.combine == "multiply", mobile=mobile,
+        names=[b.name for b in bodies],
+    )  # fmt: skip
+    return pipeline, order
 
 
 class ImpulsePipeline:
@@ -142,6 +160,14 @@ class ImpulsePipeline:
         """Advance the state by the time h [s]."""
         if h != self._step_length:
             self.look_ahead(h)
+        self.find_impulses(h)
+        self.move(h)
+        self.look_ahead(h)
+        self._repair_positions(h)
+        self._check_finite()
+
+    def find_impulses(self, h: float) -> None:
+        """Find the impulses at all contacts in the coming step."""
         with self._stage("islands"):
             island_count = self._build_islands()
         with self._stage("solve"):
@@ -150,12 +176,12 @@ class ImpulsePipeline:
             self._resolve_collisions(h)
             self._solve_contacts(h, island_count)
             self._release_push(h, island_count)
+
+    def move(self, h: float) -> None:
+        """Apply the impulses and move all bodies through the step."""
         with self._stage("integrate"):
             self._apply_impulses()
             self._move_bodies(h)
-        self.look_ahead(h)
-        self._repair_positions(h)
-        self._check_finite()
 
     def look_ahead(self, h: float) -> None:
         """Plan the coming step as free motion and find the contacts it may meet."""
