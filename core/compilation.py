@@ -59,7 +59,7 @@ def _start_second_process() -> "subprocess.Popen[bytes] | None":
     }
     try:
         return subprocess.Popen(
-            [sys.executable, "-c", _SECOND_PROCESS, __package__, folder],
+            [sys.executable, "-c", _SECOND_PROCESS, __name__.rpartition(".")[0], folder],
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -101,7 +101,7 @@ def _compile(function: Callable, **more: Any) -> Callable:
 
 
 def kernel(function: Callable) -> Callable:
-    """Compile a function of scalars, tuples and arrays that allocates no array.
+    """Compile a function of scalars, tuples and arrays that allocates no array and that Python calls.
 
     Without numba's reference counts: taking a struct of thirty arrays as an argument would count
     each of them up and down, about 250 ns a call.
@@ -109,8 +109,13 @@ def kernel(function: Callable) -> Callable:
     return _compile(function, _nrt=False)
 
 
+def inner(function: Callable) -> Callable:
+    """The same for a function that only kernels call: a way in from Python would cost compile time."""
+    return _compile(function, _nrt=False, no_cpython_wrapper=True)
+
+
 def inlined(function: Callable) -> Callable:
-    """The same for a small function, compiled into each of its callers; Python cannot call it."""
+    """The same for a small function, compiled into each of its callers."""
     return _compile(function, _nrt=False, forceinline=True, no_cpython_wrapper=True)
 
 
@@ -120,5 +125,10 @@ def arithmetic(function: Callable) -> Callable:
 
 
 def allocating_kernel(function: Callable) -> Callable:
-    """Compile a function that makes arrays: once per call, never in its loops."""
+    """Compile a function that makes arrays, once per call and never in its loops, and that Python calls."""
     return _compile(function)
+
+
+def allocating_inner(function: Callable) -> Callable:
+    """The same for a function that only kernels call."""
+    return _compile(function, no_cpython_wrapper=True)

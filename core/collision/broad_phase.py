@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..geometry.shape_table import PLANE, ShapeTable
-from ..jit import allocating_kernel, inlined, kernel
+from ..jit import allocating_kernel, inlined, inner, kernel
 
 STATUS_OK, STATUS_FULL = 0, 1
 HIGH, FREE, COUNT = 0, 1, 2  # indices into PairTable.counter
@@ -84,7 +84,7 @@ def _hash(a, b, size):
     return (x ^ (x >> 13)) & (size - 1)
 
 
-@kernel
+@inner
 def _find(pairs, a, b):
     """Position of a pair in the hash table, or of the empty place where it belongs."""
     size = pairs.hash_slot.shape[0]
@@ -104,7 +104,7 @@ def _rehash(pairs):
             pairs.hash_slot[_find(pairs, pairs.body[slot, 0], pairs.body[slot, 1])] = slot + 1
 
 
-@kernel
+@inner
 def _add_pair(pairs, a, b):
     """Give a pair a slot unless it has one; STATUS_FULL where none is left."""
     at = _find(pairs, a, b)
@@ -128,7 +128,7 @@ def _add_pair(pairs, a, b):
     return STATUS_OK
 
 
-@kernel
+@inner
 def _remove_pair(pairs, a, b):
     """Free a pair's slot, if it has one, closing the gap in the hash table (Knuth 6.4, algorithm R)."""
     size = pairs.hash_slot.shape[0]

@@ -11,7 +11,7 @@ Source: Gilbert, Johnson, Keerthi 1988; van den Bergen 2003, section 4.3 (termin
 import numpy as np
 
 from ..geometry.support import ANY_VERTEX, support_vertex, vertex
-from ..jit import inlined, kernel
+from ..jit import inlined, inner
 from ..math3 import mat3, vec3
 
 MAX_ITERATIONS = 64
@@ -33,7 +33,7 @@ def _closest_on_segment(a, b):
     return 1.0 - t, t
 
 
-@kernel
+@inner
 def _closest_on_triangle(a, b, c):
     """Weights of the point of triangle abc closest to the origin."""
     ab, ac = vec3.subtract(b, a), vec3.subtract(c, a)
@@ -68,7 +68,7 @@ def _point2(wa, a, wb, b):
     return wa * a[0] + wb * b[0], wa * a[1] + wb * b[1], wa * a[2] + wb * b[2]
 
 
-@kernel
+@inner
 def _closest_on_tetrahedron(simplex):
     """Write the weights of the point closest to the origin; False where the origin is inside."""
     best = 1e300
@@ -102,7 +102,7 @@ def _closest_on_tetrahedron(simplex):
     return found
 
 
-@kernel
+@inner
 def _reduce(simplex, count):
     """Weights of the closest point; vertices without weight are dropped. Returns the new count.
 
@@ -140,7 +140,7 @@ def _weighted(simplex, count, first):
     return x, y, z
 
 
-@kernel
+@inner
 def closest_points(shapes, sa, ra, p_ba, sb, rb, direction, size, simplex):
     """Closest points of two convex cores.
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..geometry.support import vertex
-from ..jit import inlined, kernel
+from ..jit import inlined, inner
 from ..math3 import mat3, vec3
 
 MAX_POINTS = 4
@@ -75,7 +75,7 @@ def _load_face(shapes, s, face, r, offset, scratch):
     return last - first
 
 
-@kernel
+@inner
 def _cut(scratch, source, count, n, distance, side):
     """Keep the part of the polygon with n . x <= distance; returns the new count.
 
@@ -107,7 +107,7 @@ def _cut(scratch, source, count, n, distance, side):
     return kept
 
 
-@kernel
+@inner
 def clip_faces(shapes, s_ref, face_ref, r_ref, o_ref, s_inc, face_inc, r_inc, o_inc, sign, margin, scratch):
     """Add the part of the incident face above the reference face as candidates.
 
@@ -145,7 +145,7 @@ def _better(value, best, tie):
     return value > best + tie
 
 
-@kernel
+@inner
 def reduce_candidates(scratch, size):
     """Choose at most MAX_POINTS candidates: the deepest, then those that span the widest area.
 

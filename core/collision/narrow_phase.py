@@ -14,7 +14,7 @@ import numpy as np
 
 from ..geometry.shape_table import PLANE, SPHERE, ShapeTable
 from ..geometry.support import ANY_VERTEX, aligned_face
-from ..jit import inlined, kernel
+from ..jit import inlined, inner, kernel
 from ..math3 import mat3, vec3
 from . import gjk
 from .broad_phase import HIGH
@@ -61,6 +61,23 @@ class ContactSet(NamedTuple):
     counter: np.ndarray  # (2,) witness queries and those answered by the cached witness
 
 
+class ContactGeometry(NamedTuple):
+    """The part of a contact set that solvers need; see there."""
+
+    body: np.ndarray
+    normal: np.ndarray
+    arm: np.ndarray
+    separation: np.ndarray
+    carrier: np.ndarray
+
+
+def contact_geometry(contacts: ContactSet) -> ContactGeometry:
+    """Where the contacts are; the arrays are those of the contact set, not copies."""
+    return ContactGeometry(
+        contacts.body, contacts.normal, contacts.arm, contacts.separation, contacts.carrier
+    )
+
+
 def empty_contacts(capacity: int) -> ContactSet:
     """A contact set with room for `capacity` points."""
     return ContactSet(
@@ -92,7 +109,7 @@ def make_scratch(shapes: ShapeTable) -> Scratch:
     )
 
 
-@kernel
+@inner
 def _has_edges(shapes, s):
     return shapes.edge_start[s + 1] > shapes.edge_start[s]
 
@@ -130,7 +147,7 @@ def _reverify(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size):
     return (2 if separation > -100.0 * tolerance else 0), separation, n, p_a
 
 
-@kernel
+@inner
 def _from_gjk(shapes, sa, ra, p_ba, sb, rb, n, distance, p_a, count, simplex, witness, size):
     """Name the features behind GJK's closest points; writes `witness`.
 
@@ -184,7 +201,7 @@ def _manifold_reaches(scratch, separation, tolerance):
     return False
 
 
-@kernel
+@inner
 def _add_deepest(scratch, p_a, normal, separation, witness, tolerance):
     """Add the deepest point itself, unless a clipped point says the same."""
     if _manifold_reaches(scratch, separation, tolerance):
@@ -193,7 +210,7 @@ def _add_deepest(scratch, p_a, normal, separation, witness, tolerance):
     add_candidate(scratch, p_a, normal, separation, feature)
 
 
-@kernel
+@inner
 def _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, scratch):
     """Clip the faces next to a known separating plane, where one lies close to it."""
     origin = (0.0, 0.0, 0.0)
@@ -211,14 +228,13 @@ def _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, scratch):
 
 
 @inlined
-def _collide_hulls(shapes, sa, ra, p_ba, sb, rb, pairs, slot, margin, size, scratch, counter):
-    """Contacts of two hulls; keeps the pair's witness and axis."""
+def _collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scratch, counter):
+    """Contacts of two hulls; `witness` (3,) and `axis` (3,) of the pair are kept up to date."""
     manifold = scratch.manifold
-    witness = pairs.witness[slot]
-    axis = vec3.load(pairs.axis, slot)
+    last = axis[0], axis[1], axis[2]
     if witness[0] != NO_WITNESS:
         counter[QUERIES] += 1
-        state, separation, n, p_a = _reverify(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size)
+        state, separation, n, p_a = _reverify(shapes, sa, ra, p_ba, sb, rb, witness, last, margin, size)
         if state == 1:
             counter[SURVIVED] += 1
             return
@@ -228,11 +244,11 @@ def _collide_hulls(shapes, sa, ra, p_ba, sb, rb, pairs, slot, margin, size, scra
                 _add_deepest(manifold, p_a, n, separation, witness, TOLERANCE * size)
             if _manifold_reaches(manifold, separation, TOLERANCE * size):
                 counter[SURVIVED] += 1
-                pairs.axis[slot, 0], pairs.axis[slot, 1], pairs.axis[slot, 2] = n
+                axis[0], axis[1], axis[2] = n
                 return
             manifold.count[0] = 0
     status, distance, n, p_a, _p_b, count = gjk.closest_points(
-        shapes, sa, ra, p_ba, sb, rb, axis, size, scratch.simplex
+        shapes, sa, ra, p_ba, sb, rb, last, size, scratch.simplex
     )
     if status == gjk.SEPARATED and distance > 1e-7 * size:
         separation, n, p_a = _from_gjk(
@@ -241,13 +257,13 @@ def _collide_hulls(shapes, sa, ra, p_ba, sb, rb, pairs, slot, margin, size, scra
     else:
         kind, feature_a, feature_b, separation, n, p_a = best_plane(shapes, sa, ra, p_ba, sb, rb, size)
         witness[0], witness[1], witness[2] = kind, feature_a, feature_b
-    pairs.axis[slot, 0], pairs.axis[slot, 1], pairs.axis[slot, 2] = n
+    axis[0], axis[1], axis[2] = n
     if separation <= margin:
         _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, manifold)
         _add_deepest(manifold, p_a, n, separation, witness, TOLERANCE * size)
 
 
-@kernel
+@inner
 def _collide_sphere_hull(shapes, center, radius, sb, rb, sign, margin, manifold):
     """Contact of a sphere (centre from the hull's centre of mass) with a hull.
 
@@ -277,7 +293,7 @@ def _collide_sphere_hull(shapes, center, radius, sb, rb, sign, margin, manifold)
         add_candidate(manifold, on_hull, vec3.scale(n, -1.0), distance - radius, ANY_VERTEX)
 
 
-@kernel
+@inner
 def _inside_face(shapes, s, face, point):
     """Whether the foot of `point` on a face's plane lies within the face."""
     n = vec3.load(shapes.face_normal, face)
@@ -293,7 +309,7 @@ def _inside_face(shapes, s, face, point):
     return True
 
 
-@kernel
+@inner
 def _vertex_or_edge_distance(shapes, s, point):
     """(distance, direction) from the nearest edge or vertex of a hull to a point outside."""
     base = shapes.vertex_start[s]
@@ -310,12 +326,9 @@ def _vertex_or_edge_distance(shapes, s, point):
     return distance, vec3.scale(best, 1.0 / distance)
 
 
-@kernel
-def _collide_pair(model, shapes, state, pairs, slot, a, b, margin, scratch, counter):
+@inner
+def _collide_pair(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scratch, counter):
     """Candidates of one pair into the manifold scratch."""
-    sa, sb = model.shape[a], model.shape[b]
-    ra, rb = mat3.load(state.R, a), mat3.load(state.R, b)
-    p_ba = vec3.subtract(vec3.load(state.c, a), vec3.load(state.c, b))
     kind_a, kind_b = shapes.kind[sa], shapes.kind[sb]
     origin = (0.0, 0.0, 0.0)
     if kind_b == PLANE:
@@ -342,16 +355,15 @@ def _collide_pair(model, shapes, state, pairs, slot, a, b, margin, scratch, coun
             for k in range(3):
                 scratch.manifold.p_a[first, k] += center_b[k]
     else:
-        size = min(shapes.bound[sa], shapes.bound[sb])
-        _collide_hulls(shapes, sa, ra, p_ba, sb, rb, pairs, slot, margin, size, scratch, counter)
+        _collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scratch, counter)
 
 
 @inlined
-def _carrier(pairs, slot, kind_a, kind_b):
+def _carrier(witness, kind_a, kind_b):
     """Whose rotation turns the contact normal while the pair moves through a step."""
-    if kind_b == PLANE or (pairs.witness[slot, 0] == FACE_B and kind_a != SPHERE):
+    if kind_b == PLANE or (witness[0] == FACE_B and kind_a != SPHERE):
         return CARRIED_BY_B
-    if kind_a == PLANE or (pairs.witness[slot, 0] == FACE_A and kind_b != SPHERE):
+    if kind_a == PLANE or (witness[0] == FACE_A and kind_b != SPHERE):
         return CARRIED_BY_A
     return CARRIED_BY_WORLD
 
@@ -392,28 +404,25 @@ def inherit_impulses(pairs, slot, contacts, count, kept, manifold, reach):
 
 
 @inlined
-def _append_contacts(model, shapes, state, pairs, slot, a, b, manifold, contacts, count):
+def _append_contacts(pairs, slot, p_ba, size, carrier, manifold, contacts, count):
     """Append a pair's candidates, reduced, to `contacts`; returns the new count.
 
     Points take over the impulses of the last step; the slot then holds the new features (their
     impulses are stored by `store_impulses` after the solve).
     """
-    sa, sb = model.shape[a], model.shape[b]
-    size = min(shapes.bound[sa], shapes.bound[sb])
     kept = reduce_candidates(manifold, size)
-    carrier = _carrier(pairs, slot, shapes.kind[sa], shapes.kind[sb])
     for k in range(kept):
         i = manifold.chosen[k]
         c = count + k
         separation = manifold.separation[i]
         contacts.slot[c] = slot
-        contacts.body[c, 0], contacts.body[c, 1] = a, b
+        contacts.body[c, 0], contacts.body[c, 1] = pairs.body[slot, 0], pairs.body[slot, 1]
         contacts.separation[c] = manifold.separation[i]
         contacts.carrier[c] = carrier
         contacts.place[c] = k
         for m in range(3):
             contacts.normal[c, m] = manifold.normal[i, m]
-            contacts.arm[c, 0, m] = manifold.p_a[i, m] - (state.c[a, m] - state.c[b, m])
+            contacts.arm[c, 0, m] = manifold.p_a[i, m] - p_ba[m]
             contacts.arm[c, 1, m] = manifold.p_a[i, m] - separation * manifold.normal[i, m]
             contacts.impulse[c, m] = 0.0
     inherit_impulses(pairs, slot, contacts, count, kept, manifold, SAME_PLACE * size)
@@ -447,9 +456,15 @@ def detect_contacts(model, shapes, state, pairs, reach, slack, contacts, scratch
             return -1
         margin = reach[a] + reach[b] + slack
         manifold.count[0] = 0
-        _collide_pair(model, shapes, state, pairs, slot, a, b, margin, scratch, contacts.counter)
+        sa, sb = model.shape[a], model.shape[b]
+        ra, rb = mat3.load(state.R, a), mat3.load(state.R, b)
+        p_ba = vec3.subtract(vec3.load(state.c, a), vec3.load(state.c, b))
+        size = min(shapes.bound[sa], shapes.bound[sb])
+        witness, axis = pairs.witness[slot], pairs.axis[slot]
+        _collide_pair(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scratch, contacts.counter)
         if manifold.count[0] > 0:
-            count = _append_contacts(model, shapes, state, pairs, slot, a, b, manifold, contacts, count)
+            carrier = _carrier(witness, shapes.kind[sa], shapes.kind[sb])
+            count = _append_contacts(pairs, slot, p_ba, size, carrier, manifold, contacts, count)
         else:
             pairs.point_count[slot] = 0
     return count

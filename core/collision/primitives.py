@@ -4,12 +4,12 @@ Frame: world axes, origin at the centre of mass of b; normals from b to a.
 """
 
 from ..geometry.support import ANY_VERTEX, CLIMB_FROM, support_vertex, vertex
-from ..jit import kernel
+from ..jit import inner
 from ..math3 import mat3, vec3
 from .manifold import add_candidate
 
 
-@kernel
+@inner
 def collide_spheres(center_a, radius_a, center_b, radius_b, margin, scratch):
     """Contact of two spheres; concentric ones are parted along z."""
     d = vec3.subtract(center_a, center_b)
@@ -21,7 +21,7 @@ def collide_spheres(center_a, radius_a, center_b, radius_b, margin, scratch):
     add_candidate(scratch, vec3.subtract(center_a, vec3.scale(n, radius_a)), n, separation, ANY_VERTEX)
 
 
-@kernel
+@inner
 def collide_with_plane(shapes, s, r, offset, n, distance, sign, margin, scratch):
     """Contacts of a hull or sphere with the half-space n . x <= distance.
 

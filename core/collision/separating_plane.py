@@ -12,7 +12,7 @@ convex polyhedra* (edge pairs pruned by their arcs on the Gauss map).
 import math
 
 from ..geometry.support import ANY_VERTEX, support_vertex, vertex
-from ..jit import inlined, kernel
+from ..jit import inlined, inner
 from ..math3 import mat3, vec3
 
 NO_WITNESS, FACE_A, FACE_B, EDGES, DIRECTION = 0, 1, 2, 3, 4
@@ -41,7 +41,7 @@ def face_of_a(shapes, ra, p_ba, sb, rb, face):
     return separation, vec3.scale(outward, -1.0), vec3.subtract(p, vec3.scale(outward, separation))
 
 
-@kernel
+@inner
 def along_direction(shapes, sa, ra, p_ba, sb, rb, n):
     """Separation along the unit vector n, from b to a."""
     va = support_vertex(shapes, sa, mat3.transform_transposed(ra, vec3.scale(n, -1.0)), ANY_VERTEX)
@@ -66,7 +66,7 @@ def closest_on_lines(p, u, q, v):
     return (c * d - b * e) / det, (b * d - a * e) / det
 
 
-@kernel
+@inner
 def edge_pair(shapes, sa, ra, p_ba, sb, rb, edge_a, edge_b, axis):
     """Separation by the plane along an edge of each hull.
 
@@ -96,7 +96,7 @@ def edge_pair(shapes, sa, ra, p_ba, sb, rb, edge_a, edge_b, axis):
     return supported >= separation - 1e-9 * size, separation, n, p, q
 
 
-@kernel
+@inner
 def find_edge(shapes, s, v0, v1):
     """Index of the edge of shape `s` between two of its vertices, -1 where there is none."""
     for e in range(shapes.edge_start[s], shapes.edge_start[s + 1]):
@@ -107,7 +107,7 @@ def find_edge(shapes, s, v0, v1):
     return -1
 
 
-@kernel
+@inner
 def _best_edges(shapes, sa, ra, p_ba, sb, rb, least):
     """(separation, edge of a, edge of b, normal) of the best pair of edges above `least`.
 
@@ -152,7 +152,7 @@ def _best_edges(shapes, sa, ra, p_ba, sb, rb, least):
     return best, best_a, best_b, mat3.transform(rb, normal)
 
 
-@kernel
+@inner
 def best_plane(shapes, sa, ra, p_ba, sb, rb, size):
     """The plane of largest separation among all faces and pairs of edges: exact where they overlap.
 

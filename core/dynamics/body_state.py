@@ -50,6 +50,25 @@ class BodyState(NamedTuple):
     inv_I: np.ndarray  # [1/(kg m^2)] (n, 9) inverse inertia in world axes
 
 
+class Masses(NamedTuple):
+    """How n bodies answer impulses: the arrays of the model and the state that solvers need."""
+
+    mass: np.ndarray  # [kg] (n,)
+    inv_mass: np.ndarray  # [1/kg] (n, 3)
+    inertia: np.ndarray  # [kg m^2] (n, 3)
+    round: np.ndarray  # (n,)
+    lock_angular: np.ndarray  # (n, 3)
+    R: np.ndarray  # (n, 9)
+    inv_I: np.ndarray  # [1/(kg m^2)] (n, 9)
+
+
+def body_masses(model: BodyModel, state: BodyState) -> Masses:
+    """The masses of all bodies; the arrays are those of the model and the state, not copies."""
+    return Masses(
+        model.mass, model.inv_mass, model.inertia, model.round, model.lock_angular, state.R, state.inv_I
+    )
+
+
 def quat_multiply(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Hamilton products of rows, shape (n, 4)."""
     pw, px, py, pz = np.moveaxis(p, -1, 0)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import inlined, kernel
+from ..jit import inlined, inner, kernel
 from ..math3 import mat3, vec3
 
 # Part of its stretch that a contact's spring takes back in a step: one that takes it all back swings
@@ -45,8 +45,8 @@ def combine(x, y, multiply):
     return product if multiply else np.sqrt(product)
 
 
-@kernel
-def effective_mass(model, state, contacts, c, frame, K_out):
+@inner
+def effective_mass(masses, contacts, c, frame, K_out):
     """Write K of contact `c` (six entries, upper triangle).
 
     Source: Bender & Schmitt 2006, section 3.1: K = K_aa + K_bb, K_xx = 1/m - [r] I^-1 [r].
@@ -57,8 +57,8 @@ def effective_mass(model, state, contacts, c, frame, K_out):
         body = contacts.body[c, side]
         r = contacts.arm[c, side]
         r = (r[0], r[1], r[2])
-        m = vec3.load(model.inv_mass, body)
-        inverse = mat3.load(state.inv_I, body)
+        m = vec3.load(masses.inv_mass, body)
+        inverse = mat3.load(masses.inv_I, body)
         at = 0
         for i in range(3):
             d = (frame[3 * i], frame[3 * i + 1], frame[3 * i + 2])
@@ -71,7 +71,7 @@ def effective_mass(model, state, contacts, c, frame, K_out):
 
 
 @kernel
-def prepare_rows(model, state, contacts, count, pairs, multiply, softness, sink, rows):
+def prepare_rows(model, masses, contacts, count, pairs, multiply, softness, sink, rows):
     """Fill the rows of all contact points; impulses of the last step are taken into their frames.
 
     Args:
@@ -85,7 +85,7 @@ def prepare_rows(model, state, contacts, count, pairs, multiply, softness, sink,
         frame = (n[0], n[1], n[2], t1[0], t1[1], t1[2], t2[0], t2[1], t2[2])
         for k in range(9):
             rows.frame[c, k] = frame[k]
-        effective_mass(model, state, contacts, c, frame, rows.K)
+        effective_mass(masses, contacts, c, frame, rows.K)
         for k in range(2):
             rows.friction[c, k] = combine(model.friction[a, k], model.friction[b, k], multiply)
         rows.restitution[c] = combine(model.restitution[a], model.restitution[b], multiply)
@@ -139,10 +139,10 @@ def to_world(rows, c, p):
 
 
 @inlined
-def add_impulse(model, state, body, r, p, sign, factor, velocity):
+def add_impulse(masses, body, r, p, sign, factor, velocity):
     """Add factor M^-1 J' p to one row of `velocity` (n, 6), for the impulse sign * p at the arm r."""
     s = sign * factor
-    m = model.inv_mass[body]
+    m = masses.inv_mass[body]
     v = velocity[body]
     v[0] += s * m[0] * p[0]
     v[1] += s * m[1] * p[1]
@@ -150,17 +150,17 @@ def add_impulse(model, state, body, r, p, sign, factor, velocity):
     tx = s * (r[1] * p[2] - r[2] * p[1])
     ty = s * (r[2] * p[0] - r[0] * p[2])
     tz = s * (r[0] * p[1] - r[1] * p[0])
-    inverse = state.inv_I[body]
+    inverse = masses.inv_I[body]
     v[3] += inverse[0] * tx + inverse[1] * ty + inverse[2] * tz
     v[4] += inverse[3] * tx + inverse[4] * ty + inverse[5] * tz
     v[5] += inverse[6] * tx + inverse[7] * ty + inverse[8] * tz
 
 
 @inlined
-def add_pair_impulse(model, state, contacts, c, p, factor, velocity):
+def add_pair_impulse(masses, contacts, c, p, factor, velocity):
     """The same for both bodies of contact `c`: p on a, -p on b."""
-    add_impulse(model, state, contacts.body[c, 0], contacts.arm[c, 0], p, 1.0, factor, velocity)
-    add_impulse(model, state, contacts.body[c, 1], contacts.arm[c, 1], p, -1.0, factor, velocity)
+    add_impulse(masses, contacts.body[c, 0], contacts.arm[c, 0], p, 1.0, factor, velocity)
+    add_impulse(masses, contacts.body[c, 1], contacts.arm[c, 1], p, -1.0, factor, velocity)
 
 
 @inlined

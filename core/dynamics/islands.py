@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import allocating_kernel, inlined, kernel
+from ..jit import allocating_kernel, inlined, inner
 from .body_state import DYNAMIC
 
 
@@ -22,10 +22,15 @@ class Islands(NamedTuple):
     body: np.ndarray  # (bodies,) dynamic bodies in contact, island by island
     body_start: np.ndarray  # (bodies + 2,) where each island begins in `body`
     number: np.ndarray  # (bodies,) place of a body within its island; -1 where it responds to none
-    level: np.ndarray  # (bodies,) distance from the ground on the contact graph
-    parent: np.ndarray  # (bodies,) union-find
+
+
+class ContactGraph(NamedTuple):
+    """The contacts as links between bodies."""
+
     contact_start: np.ndarray  # (bodies + 1,) where each body's contacts begin in `contact_of_body`
     contact_of_body: np.ndarray  # (2 contact capacity,)
+    level: np.ndarray  # (bodies,) distance from the ground on the contact graph
+    parent: np.ndarray  # (bodies,) union-find
     queue: np.ndarray  # (contact capacity + bodies,) scratch
 
 
@@ -37,6 +42,12 @@ def empty_islands(body_count: int, contact_capacity: int) -> Islands:
         body=np.zeros(body_count, np.int64),
         body_start=np.zeros(body_count + 2, np.int64),
         number=np.zeros(body_count, np.int64),
+    )
+
+
+def empty_graph(body_count: int, contact_capacity: int) -> ContactGraph:
+    """Graph of so many bodies and contacts."""
+    return ContactGraph(
         level=np.zeros(body_count, np.int64),
         parent=np.zeros(body_count, np.int64),
         contact_start=np.zeros(body_count + 2, np.int64),
@@ -53,97 +64,97 @@ def _root(parent, i):
     return i
 
 
-@kernel
-def list_contacts_of_bodies(contacts, count, islands):
+@inner
+def list_contacts_of_bodies(body_of, count, graph):
     """Fill `contact_of_body`: for each body its contacts in ascending order."""
-    n = islands.parent.shape[0]
-    start = islands.contact_start
+    n = graph.parent.shape[0]
+    start = graph.contact_start
     start[: n + 2] = 0
     for c in range(count):
-        start[contacts.body[c, 0] + 2] += 1
-        start[contacts.body[c, 1] + 2] += 1
+        start[body_of[c, 0] + 2] += 1
+        start[body_of[c, 1] + 2] += 1
     for i in range(n):
         start[i + 2] += start[i + 1]
     for c in range(count):
         for side in range(2):
-            body = contacts.body[c, side]
-            islands.contact_of_body[start[body + 1]] = c
+            body = body_of[c, side]
+            graph.contact_of_body[start[body + 1]] = c
             start[body + 1] += 1
 
 
-@kernel
-def _measure_levels(model, contacts, count, islands):
+@inner
+def _measure_levels(kind, body_of, count, graph):
     """Breadth-first distance of every dynamic body from the nearest fixed one; -1 where none."""
-    n = islands.parent.shape[0]
-    queue, level = islands.queue, islands.level
+    n = graph.parent.shape[0]
+    queue, level = graph.queue, graph.level
     head, tail = 0, 0
     for i in range(n):
         level[i] = -1
     for c in range(count):
         for side in range(2):
-            body, other = contacts.body[c, side], contacts.body[c, 1 - side]
-            if model.kind[other] != DYNAMIC and model.kind[body] == DYNAMIC and level[body] < 0:
+            body, other = body_of[c, side], body_of[c, 1 - side]
+            if kind[other] != DYNAMIC and kind[body] == DYNAMIC and level[body] < 0:
                 level[body] = 1
                 queue[tail] = body
                 tail += 1
     while head < tail:
         body = queue[head]
         head += 1
-        for k in range(islands.contact_start[body], islands.contact_start[body + 1]):
-            c = islands.contact_of_body[k]
-            other = contacts.body[c, 0] + contacts.body[c, 1] - body
-            if model.kind[other] == DYNAMIC and level[other] < 0:
+        for k in range(graph.contact_start[body], graph.contact_start[body + 1]):
+            c = graph.contact_of_body[k]
+            other = body_of[c, 0] + body_of[c, 1] - body
+            if kind[other] == DYNAMIC and level[other] < 0:
                 level[other] = level[body] + 1
                 queue[tail] = other
                 tail += 1
 
 
 @inlined
-def _level_of_contact(model, contacts, c, level):
+def _level_of_contact(kind, body_of, c, level):
     """The lower of the two bodies' levels: 0 on the ground."""
-    a, b = contacts.body[c, 0], contacts.body[c, 1]
-    if model.kind[a] != DYNAMIC or model.kind[b] != DYNAMIC:
+    a, b = body_of[c, 0], body_of[c, 1]
+    if kind[a] != DYNAMIC or kind[b] != DYNAMIC:
         return 0
     return max(min(level[a], level[b]), 0)
 
 
 @allocating_kernel
-def build_islands(model, contacts, count, ground_up, islands):
+def build_islands(kind, body_of, count, ground_up, islands, graph):
     """Group the contacts by island; returns the number of islands.
 
     Args:
         ground_up: Order each island's contacts by level; otherwise by index.
     """
-    n = islands.parent.shape[0]
-    parent = islands.parent
-    list_contacts_of_bodies(contacts, count, islands)
+    n = graph.parent.shape[0]
+    parent = graph.parent
+    list_contacts_of_bodies(body_of, count, graph)
     if ground_up:
-        _measure_levels(model, contacts, count, islands)
+        _measure_levels(kind, body_of, count, graph)
     for i in range(n):
         parent[i] = i
     for c in range(count):
-        a, b = contacts.body[c, 0], contacts.body[c, 1]
-        if model.kind[a] == DYNAMIC and model.kind[b] == DYNAMIC:
+        a, b = body_of[c, 0], body_of[c, 1]
+        if kind[a] == DYNAMIC and kind[b] == DYNAMIC:
             ra, rb = _root(parent, a), _root(parent, b)
             parent[max(ra, rb)] = min(ra, rb)  # the root is the first body, whatever the order
     # Stable counting sort by level, then by island; islands are numbered by their first body.
-    queue = islands.queue
+    queue = graph.queue
     levels = 1
     if ground_up:
         for i in range(n):
-            levels = max(levels, islands.level[i] + 1)
+            levels = max(levels, graph.level[i] + 1)
     tally = np.zeros(max(levels, n) + 2, np.int64)
     for c in range(count):
-        tally[(_level_of_contact(model, contacts, c, islands.level) if ground_up else 0) + 1] += 1
+        tally[(_level_of_contact(kind, body_of, c, graph.level) if ground_up else 0) + 1] += 1
     for k in range(levels):
         tally[k + 1] += tally[k]
     for c in range(count):
-        k = _level_of_contact(model, contacts, c, islands.level) if ground_up else 0
+        k = _level_of_contact(kind, body_of, c, graph.level) if ground_up else 0
         queue[tally[k]] = c
         tally[k] += 1
     tally[:] = 0
     for c in range(count):
-        tally[_island_root(model, contacts, c, parent) + 1] += 1
+        tally[_island_root(kind, body_of, c, parent) + 1] += 1
     island_count = np.int64(0)  # typed: a literal 0 would compile `_list_bodies` twice
     total = 0
     for i in range(n):
@@ -156,15 +167,15 @@ def build_islands(model, contacts, count, ground_up, islands):
     islands.start[island_count] = total
     for k in range(count):
         c = queue[k]
-        root = _island_root(model, contacts, c, parent)
+        root = _island_root(kind, body_of, c, parent)
         islands.order[tally[root + 1]] = c
         tally[root + 1] += 1
-    _list_bodies(model, contacts, islands, island_count)
+    _list_bodies(kind, body_of, islands, island_count)
     return island_count
 
 
-@kernel
-def _list_bodies(model, contacts, islands, island_count):
+@inner
+def _list_bodies(kind, body_of, islands, island_count):
     """Fill `body`, `body_start` and `number` from the ordered contacts."""
     number = islands.number
     number[:] = -1
@@ -173,8 +184,8 @@ def _list_bodies(model, contacts, islands, island_count):
         islands.body_start[island] = total
         for i in range(islands.start[island], islands.start[island + 1]):
             for side in range(2):
-                body = contacts.body[islands.order[i], side]
-                if number[body] < 0 and model.kind[body] == DYNAMIC:
+                body = body_of[islands.order[i], side]
+                if number[body] < 0 and kind[body] == DYNAMIC:
                     number[body] = total - islands.body_start[island]
                     islands.body[total] = body
                     total += 1
@@ -182,6 +193,6 @@ def _list_bodies(model, contacts, islands, island_count):
 
 
 @inlined
-def _island_root(model, contacts, c, parent):
-    a = contacts.body[c, 0]
-    return _root(parent, a if model.kind[a] == DYNAMIC else contacts.body[c, 1])
+def _island_root(kind, body_of, c, parent):
+    a = body_of[c, 0]
+    return _root(parent, a if kind[a] == DYNAMIC else body_of[c, 1])

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import allocating_kernel, inlined, kernel
+from ..jit import allocating_kernel, inlined, inner, kernel
 from ..math3 import mat3, quat, vec3
 from .body_state import DYNAMIC, STATIC
 
@@ -21,7 +21,7 @@ MAX_PARTS = 100  # of a step; a body that turns more than ten radians in one is 
 SUZUKI = 1.0 / (4.0 - 4.0 ** (1.0 / 3.0))  # Suzuki 1990, eq. 15: five Strang steps of order 4
 
 
-@kernel
+@inner
 def restricted_inverse(inverse, inertia, lock_x, lock_y, lock_z):
     """Inverse inertia of a body whose rotation about some world axes is locked.
 
@@ -44,7 +44,7 @@ def restricted_inverse(inverse, inertia, lock_x, lock_y, lock_z):
     return inertia[4] / d, -inertia[1] / d, 0.0, -inertia[1] / d, inertia[0] / d, 0.0, 0.0, 0.0, 0.0
 
 
-@kernel
+@inner
 def update_derived(model, state, i):
     """Write R, inv_I and (for dynamic bodies) w of body `i` from its q and L."""
     r = quat.to_mat3(quat.load(state.q, i))
@@ -82,7 +82,7 @@ def _rotation_about(axis, angle):
     )
 
 
-@kernel
+@inner
 def _strang_step(q, L, rate_1, axis_1, inv_2, rate_3, axis_3, h):
     """One second-order step of the torque-free equations; exact where rate_1 = 0."""
     for half in range(2):
@@ -96,7 +96,7 @@ def _strang_step(q, L, rate_1, axis_1, inv_2, rate_3, axis_3, h):
     return q
 
 
-@kernel
+@inner
 def rotate_free(q, L, w, inv_inertia, axis_order, h):
     """Orientation after the time h of torque-free rotation; L is constant.
 
@@ -157,7 +157,7 @@ def _decay(c, h):
     return math.exp(-x), (1.0 - math.exp(-x)) / x
 
 
-@kernel
+@inner
 def mean_spin(q, q_end, w, h):
     """Constant angular velocity that turns q into q_end in the time h, whole turns as in w."""
     r = quat.log(quat.multiply(q_end, quat.conjugate(q)))

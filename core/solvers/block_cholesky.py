@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import allocating_kernel, kernel
+from ..jit import allocating_inner, inner
 
 BLOCK = 6
 
@@ -27,7 +27,7 @@ class Pattern(NamedTuple):
     row: np.ndarray  # block rows below the diagonal, column by column, ascending
 
 
-@allocating_kernel
+@allocating_inner
 def analyze(linked):
     """Order the rows by least degree and find the blocks of the factor.
 
@@ -80,7 +80,7 @@ def analyze(linked):
     return Pattern(rank, place, start, row)
 
 
-@kernel
+@inner
 def _factor_diagonal(a):
     """Cholesky factor of one block in place (lower triangle); False where it is not positive."""
     for j in range(BLOCK):
@@ -99,7 +99,7 @@ def _factor_diagonal(a):
     return True
 
 
-@kernel
+@inner
 def factor(pattern, blocks):
     """Replace the blocks of a matrix by those of its Cholesky factor.
 
@@ -138,7 +138,7 @@ def factor(pattern, blocks):
     return True
 
 
-@kernel
+@inner
 def solve(pattern, blocks, b):
     """Solve L L' x = b in place; b (n, 6) in elimination order."""
     n = pattern.rank.shape[0]

@@ -16,14 +16,15 @@ from ..collision.broad_phase import BroadPhase
 from ..collision.narrow_phase import (
     QUERIES,
     SURVIVED,
+    contact_geometry,
     detect_contacts,
     empty_contacts,
     make_scratch,
     store_impulses,
 )
-from ..dynamics.body_state import BodyModel, BodyState, build_bodies, initial_state
+from ..dynamics.body_state import BodyModel, BodyState, body_masses, build_bodies, initial_state
 from ..dynamics.contact_rows import empty_rows, prepare_rows
-from ..dynamics.islands import build_islands, empty_islands
+from ..dynamics.islands import build_islands, empty_graph, empty_islands
 from ..dynamics.kinematic import KinematicPaths
 from ..dynamics.motion import empty_plan, measure_reach, move_bodies, plan_free_motion, update_all_derived
 from ..errors import SolverError
@@ -116,6 +117,7 @@ class ImpulsePipeline:
         self.gravity, self.multiply = np.asarray(gravity, float), multiply
         self.gravity_size = float(np.linalg.norm(self.gravity))
         self.names = names
+        self.masses = body_masses(model, state)
         self.time = 0.0
         n = len(state.c)
         self.tolerance = min(
@@ -141,8 +143,10 @@ class ImpulsePipeline:
         counter = self.contacts.counter
         self.contacts = empty_contacts(capacity)
         self.contacts.counter[:] = counter
+        self.geometry = contact_geometry(self.contacts)
         self.rows = empty_rows(capacity)
         self.islands = empty_islands(n, capacity)
+        self.graph = empty_graph(n, capacity)
         self.collisions = empty_collisions(n, capacity)
         remembered = self.solve.last_mean if hasattr(self, "solve") else 0.0
         self.solve = solve_scratch(n, capacity)
@@ -209,30 +213,31 @@ class ImpulsePipeline:
 
     def _build_islands(self) -> int:
         return build_islands(
-            self.model, self.contacts, self.contact_count, self.settings.shock_propagation, self.islands
-        )
+            self.model.kind, self.contacts.body, self.contact_count, self.settings.shock_propagation,
+            self.islands, self.graph,
+        )  # fmt: skip
 
     def _prepare_rows(self, h: float) -> None:
         # A body that rests alone sinks in by a part of the tolerance, under any load by SINK of it.
         fall = self.gravity_size * h * h
         softness = min(SOFTEST, REST_SINK * self.tolerance / fall) if fall > 0.0 else SOFTEST
         prepare_rows(
-            self.model, self.state, self.contacts, self.contact_count, self.broad_phase.pairs, self.multiply,
+            self.model, self.masses, self.contacts, self.contact_count, self.broad_phase.pairs, self.multiply,
             softness, SINK * self.tolerance / h, self.rows,
         )  # fmt: skip
 
     def _warm_start(self, h: float) -> None:
         warm_start(
-            self.model, self.state, self.contacts, self.rows, self.contact_count, h * self.gravity_size,
-            self.plan, self.end_velocity,
+            self.model.kind, self.masses, self.geometry, self.rows, self.contact_count,
+            h * self.gravity_size, self.plan, self.end_velocity,
         )  # fmt: skip
 
     def _resolve_collisions(self, h: float) -> None:
         speed = h * self.gravity_size
         floor = 0.1 * self.tolerance / h  # where there is no gravity: slower than this is touching
         resolve_collisions(
-            self.model, self.state, self.plan, self.contacts, self.rows, self.contact_count,
-            h, max(speed, floor), self.islands, self.collisions,
+            self.model.kind, self.masses, self.plan, self.geometry, self.rows, self.contact_count,
+            h, max(speed, floor), self.graph, self.collisions,
         )  # fmt: skip
 
     def _solve_contacts(self, h: float, island_count: int) -> None:
@@ -240,7 +245,7 @@ class ImpulsePipeline:
         accuracy = NEWTON_ACCURACY * self.tolerance / h
         if self.gravity_size > 0.0:
             accuracy = min(accuracy, 0.5 * REST_FORCE * h * self.gravity_size)
-        bodies = (self.model, self.state, self.contacts, self.rows, self.islands, island_count, h)
+        bodies = (self.masses, self.geometry, self.rows, self.islands, island_count, h)
         mean, solve, report = self.plan.mean, self.solve, self.solve_report
         report[:] = 0.0
         set_up_islands(*bodies, h * self.gravity_size, mean, solve)
@@ -257,7 +262,7 @@ class ImpulsePipeline:
 
     def _release_push(self, h: float, island_count: int) -> None:
         release_push(
-            self.model, self.state, self.contacts, self.rows, self.contact_count, self.islands, island_count,
+            self.masses, self.geometry, self.rows, self.contact_count, self.islands, island_count,
             self.plan, h, 2.0 * self.tolerance, self.settings.max_iterations, self.end_velocity,
         )  # fmt: skip
 
@@ -288,8 +293,8 @@ class ImpulsePipeline:
         """Move overlapping bodies apart, without changing a velocity."""
         with self._stage("repair"):
             project_positions(
-                self.model, self.state, self.contacts, self.contact_count, self.broad_phase.pairs,
-                0.25 * self.tolerance, self.end_velocity,
+                self.model, self.state, self.masses, self.geometry, self.contacts.slot, self.contact_count,
+                self.broad_phase.pairs.allowance, 0.25 * self.tolerance, self.end_velocity,
             )  # fmt: skip
 
     def _check_finite(self) -> None:
@@ -355,3 +360,4 @@ class ImpulsePipeline:
         self._grow(len(memory["contacts"].slot))
         self.solve.last_mean[:] = memory["last_mean"]
         self.contacts, self.contact_count = memory["contacts"], memory["contact_count"]
+        self.geometry = contact_geometry(self.contacts)

@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..dynamics.body_state import DYNAMIC
 from ..dynamics.contact_rows import add_pair_impulse, coulomb_step, in_frame, relative_velocity, to_world
-from ..jit import allocating_kernel, kernel
+from ..jit import allocating_inner, allocating_kernel, inner
 from ..math3 import vec3
 
 # A stack passes a blow on by one layer a round. Bodies caught between others collide ever faster; what
@@ -58,7 +59,7 @@ def empty_collisions(body_count: int, contact_capacity: int) -> CollisionScratch
     )
 
 
-@kernel
+@inner
 def _impact(plan, contacts, rows, c, h, rest_speed, scratch):
     """(time, normal velocity) of the collision of contact `c` in the step; time -1 where none.
 
@@ -86,7 +87,7 @@ def _impact(plan, contacts, rows, c, h, rest_speed, scratch):
     return time, -closing
 
 
-@kernel
+@inner
 def _list_contact(plan, contacts, rows, c, h, rest_speed, scratch, listed):
     """Add contact `c` to the round if it collides; returns the new number of contacts listed."""
     time, speed = _impact(plan, contacts, rows, c, h, rest_speed, scratch)
@@ -103,8 +104,8 @@ def _list_contact(plan, contacts, rows, c, h, rest_speed, scratch, listed):
     return listed + 1
 
 
-@kernel
-def _resolve_round(model, state, contacts, rows, count, scratch):
+@inner
+def _resolve_round(masses, contacts, rows, count, scratch):
     """Gauss-Seidel over the collisions of one round until their impulses settle."""
     for _ in range(MAX_SWEEPS):
         largest_change, largest = 0.0, 0.0
@@ -121,15 +122,15 @@ def _resolve_round(model, state, contacts, rows, count, scratch):
                 continue
             scratch.impulse[i, 0], scratch.impulse[i, 1], scratch.impulse[i, 2] = new
             p = to_world(rows, c, change)
-            add_pair_impulse(model, state, contacts, c, p, 1.0, scratch.velocity)
-            add_pair_impulse(model, state, contacts, c, p, -scratch.impact_time[i], scratch.offset)
+            add_pair_impulse(masses, contacts, c, p, 1.0, scratch.velocity)
+            add_pair_impulse(masses, contacts, c, p, -scratch.impact_time[i], scratch.offset)
             largest_change = max(largest_change, size)
             largest = max(largest, vec3.norm(new))
         if largest_change <= SETTLED * largest:
             break
 
 
-@kernel
+@inner
 def _close_round(contacts, rows, count, scratch):
     """Add the round's impulses to the contacts' and mark the bodies that changed."""
     for i in range(count):
@@ -143,19 +144,19 @@ def _close_round(contacts, rows, count, scratch):
                 scratch.time[body] = max(scratch.time[body], scratch.impact_time[i])
 
 
-@allocating_kernel
-def _next_round(model, plan, contacts, rows, count, h, rest_speed, islands, scratch):
+@allocating_inner
+def _next_round(kind, plan, contacts, rows, count, h, rest_speed, graph, scratch):
     """List the collisions that the last round caused: contacts of bodies it changed."""
     resolved = scratch.contact[:count].copy()
     listed = np.int64(0)
     for i in range(count):
         for side in range(2):
             body = contacts.body[resolved[i], side]
-            if not scratch.touched[body] or model.kind[body] != 2:
+            if not scratch.touched[body] or kind[body] != DYNAMIC:
                 continue
             scratch.touched[body] = False
-            for k in range(islands.contact_start[body], islands.contact_start[body + 1]):
-                c = islands.contact_of_body[k]
+            for k in range(graph.contact_start[body], graph.contact_start[body + 1]):
+                c = graph.contact_of_body[k]
                 if not scratch.listed[c]:
                     scratch.listed[c] = True
                     listed = _list_contact(plan, contacts, rows, c, h, rest_speed, scratch, listed)
@@ -163,18 +164,18 @@ def _next_round(model, plan, contacts, rows, count, h, rest_speed, islands, scra
         for side in range(2):
             body = contacts.body[resolved[i], side]
             scratch.touched[body] = False
-            for k in range(islands.contact_start[body], islands.contact_start[body + 1]):
-                scratch.listed[islands.contact_of_body[k]] = False
+            for k in range(graph.contact_start[body], graph.contact_start[body + 1]):
+                scratch.listed[graph.contact_of_body[k]] = False
     return listed
 
 
 @allocating_kernel
-def resolve_collisions(model, state, plan, contacts, rows, count, h, gravity_speed, islands, scratch):
+def resolve_collisions(kind, masses, plan, contacts, rows, count, h, gravity_speed, graph, scratch):
     """Resolve all collisions of the step; `plan.mean` and `plan.end_minus_mean` take them in.
 
     Args:
         gravity_speed: What gravity adds to a velocity in one step [m/s].
-        islands: `contact_of_body` must be filled.
+        graph: `contact_of_body` must be filled.
 
     Returns:
         Number of collisions resolved.
@@ -196,9 +197,9 @@ def resolve_collisions(model, state, plan, contacts, rows, count, h, gravity_spe
         if listed == 0:
             break
         total += listed
-        _resolve_round(model, state, contacts, rows, listed, scratch)
+        _resolve_round(masses, contacts, rows, listed, scratch)
         _close_round(contacts, rows, listed, scratch)
-        listed = _next_round(model, plan, contacts, rows, listed, h, rest_speed, islands, scratch)
+        listed = _next_round(kind, plan, contacts, rows, listed, h, rest_speed, graph, scratch)
     if total > 0:
         for i in range(n):
             for k in range(6):

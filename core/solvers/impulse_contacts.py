@@ -22,7 +22,7 @@ from ..dynamics.contact_rows import (
     relative_velocity,
     to_world,
 )
-from ..jit import inlined, kernel
+from ..jit import inlined, inner, kernel
 from ..math3 import mat3, quat, vec3
 
 # Largest speed [m/s] at which the contact's spring takes penetration back: a deep overlap parts gently.
@@ -33,7 +33,7 @@ SMOOTH = 4.0
 
 
 @kernel
-def warm_start(model, state, contacts, rows, count, gravity_speed, plan, net):
+def warm_start(kind, masses, contacts, rows, count, gravity_speed, plan, net):
     """Let last step's impulses act through the whole step: half a step's worth on positions.
 
     That is right for forces that last. Where their sum on a body is far more than weight and
@@ -50,15 +50,15 @@ def warm_start(model, state, contacts, rows, count, gravity_speed, plan, net):
         if p[0] == 0.0:
             rows.impulse[c, 1], rows.impulse[c, 2] = 0.0, 0.0
             continue
-        add_pair_impulse(model, state, contacts, c, to_world(rows, c, p), 1.0, net)
+        add_pair_impulse(masses, contacts, c, to_world(rows, c, p), 1.0, net)
     for i in range(net.shape[0]):
-        if model.kind[i] != DYNAMIC:
+        if kind[i] != DYNAMIC:
             continue
-        r = mat3.load(state.R, i)
+        r = mat3.load(masses.R, i)
         spin = mat3.transform_transposed(r, (net[i, 3], net[i, 4], net[i, 5]))
         energy = net[i, 0] * net[i, 0] + net[i, 1] * net[i, 1] + net[i, 2] * net[i, 2]
         for k in range(3):
-            energy += model.inertia[i, k] * spin[k] * spin[k] / model.mass[i]
+            energy += masses.inertia[i, k] * spin[k] * spin[k] / masses.mass[i]
         lasting = energy <= (SMOOTH * gravity_speed) ** 2
         part = 0.5 if lasting else 1.0
         for k in range(6):
@@ -76,8 +76,8 @@ def gap_rate(gap, h, push):
     return min(-push * gap / h, PUSH_SPEED)
 
 
-@kernel
-def sweep(model, state, contacts, rows, order, first, last, forward, h, push, velocity):
+@inner
+def sweep(masses, contacts, rows, order, first, last, forward, h, push, velocity):
     """One Gauss-Seidel pass over order[first:last]; returns the largest change of a contact [m].
 
     The change is that of the relative position at the end of the step: a contact's residual.
@@ -97,7 +97,7 @@ def sweep(model, state, contacts, rows, order, first, last, forward, h, push, ve
             rows.residual[c] = 0.0
             continue
         rows.impulse[c, 0], rows.impulse[c, 1], rows.impulse[c, 2] = new
-        add_pair_impulse(model, state, contacts, c, to_world(rows, c, d), 1.0, velocity)
+        add_pair_impulse(masses, contacts, c, to_world(rows, c, d), 1.0, velocity)
         K = rows.K[c]
         residual = h * max(abs(d[0]) * K[0], math.sqrt(d[1] * d[1] + d[2] * d[2]) * max(K[3], K[5]))
         rows.residual[c] = residual
@@ -105,8 +105,8 @@ def sweep(model, state, contacts, rows, order, first, last, forward, h, push, ve
     return worst
 
 
-@kernel
-def bend(model, contacts, rows, order, first, last, h, limit, velocity, gap_out):
+@inner
+def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out):
     """Correct the gaps of an island for arms that rotate through the step.
 
     The sweeps move contacts along straight lines; here both arms and the carried normal turn. Where
@@ -123,8 +123,8 @@ def bend(model, contacts, rows, order, first, last, h, limit, velocity, gap_out)
         wa = (h * velocity[a, 3], h * velocity[a, 4], h * velocity[a, 5])
         wb = (h * velocity[b, 3], h * velocity[b, 4], h * velocity[b, 5])
         # A sphere's surface turns under its contact, which stays where it is.
-        wa = vec3.scale(wa, 0.0 if model.round[a] else 1.0)
-        wb = vec3.scale(wb, 0.0 if model.round[b] else 1.0)
+        wa = vec3.scale(wa, 0.0 if masses.round[a] else 1.0)
+        wb = vec3.scale(wb, 0.0 if masses.round[b] else 1.0)
         ra = (contacts.arm[c, 0, 0], contacts.arm[c, 0, 1], contacts.arm[c, 0, 2])
         rb = (contacts.arm[c, 1, 0], contacts.arm[c, 1, 1], contacts.arm[c, 1, 2])
         turning = vec3.dot(wa, wa) * vec3.norm(ra) + vec3.dot(wb, wb) * vec3.norm(rb)
@@ -158,7 +158,7 @@ def bend(model, contacts, rows, order, first, last, h, limit, velocity, gap_out)
 
 @kernel
 def release_push(
-    model, state, contacts, rows, count, islands, island_count, plan, h, slop, max_iterations, velocity
+    masses, contacts, rows, count, islands, island_count, plan, h, slop, max_iterations, velocity
 ):
     """End velocities without what pushed penetrations apart; `velocity` (n, 6) is written.
 
@@ -176,9 +176,7 @@ def release_push(
         if not pushed:
             continue
         for k in range(max_iterations):
-            residual = sweep(
-                model, state, contacts, rows, islands.order, first, last, k % 2 == 0, h, 0.0, velocity
-            )
+            residual = sweep(masses, contacts, rows, islands.order, first, last, k % 2 == 0, h, 0.0, velocity)
             if residual <= 0.1 * slop:
                 break
 
@@ -198,7 +196,7 @@ def apply_impulses(model, state, contacts, rows, count):
         total = vec3.add(lasting, to_world(rows, c, vec3.load(rows.collision, c)))
         for side in range(2):
             body = contacts.body[c, side]
-            if model.kind[body] != 2:
+            if model.kind[body] != DYNAMIC:
                 continue
             sign = 1.0 if side == 0 else -1.0
             r = (contacts.arm[c, side, 0], contacts.arm[c, side, 1], contacts.arm[c, side, 2])

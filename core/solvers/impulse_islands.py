@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..dynamics.contact_rows import PUSH, add_pair_impulse, relative_velocity, to_world
-from ..jit import allocating_kernel, kernel
+from ..jit import allocating_kernel, inner, kernel
 from ..math3 import vec3
 from .impulse_contacts import bend, gap_rate, sweep
 from .impulse_newton import (
@@ -66,7 +66,7 @@ NEWTON_ROUNDS = 4
 FIRST_SWEEPS = 30
 
 
-@kernel
+@inner
 def _is_slow(islands, island, velocity, limit):
     """Whether all bodies of an island move slower than `limit` [m/s] and turn slower than 1/m of it."""
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
@@ -78,8 +78,8 @@ def _is_slow(islands, island, velocity, limit):
     return True
 
 
-@kernel
-def _has_locks(model, islands, island):
+@inner
+def _has_locks(masses, islands, island):
     """Whether an island is left to sweeps: too large for the factor, or with locked axes."""
     first, last = islands.body_start[island], islands.body_start[island + 1]
     if last - first > MAX_BODIES:
@@ -87,12 +87,12 @@ def _has_locks(model, islands, island):
     for k in range(first, last):
         body = islands.body[k]
         for m in range(3):
-            if model.inv_mass[body, m] == 0.0 or model.lock_angular[body, m]:
+            if masses.inv_mass[body, m] == 0.0 or masses.lock_angular[body, m]:
                 return True
     return False
 
 
-@kernel
+@inner
 def _remember(rows, islands, island, mean, solve):
     """Keep an island's velocities and impulses, to come back to."""
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
@@ -105,7 +105,7 @@ def _remember(rows, islands, island, mean, solve):
             solve.impulse[c, m] = rows.impulse[c, m]
 
 
-@kernel
+@inner
 def _recall(rows, islands, island, mean, solve):
     """Go back to what `_remember` kept."""
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
@@ -118,7 +118,7 @@ def _recall(rows, islands, island, mean, solve):
             rows.impulse[c, m] = solve.impulse[c, m]
 
 
-@kernel
+@inner
 def _fastest_contact(contacts, order, first, last, velocity):
     """Largest relative velocity at the contacts of an island [m/s]."""
     fastest = 0.0
@@ -127,27 +127,25 @@ def _fastest_contact(contacts, order, first, last, velocity):
     return fastest
 
 
-@kernel
+@inner
 def _sweep_island(
-    model, state, contacts, rows, order, first, last, h, tolerance, settled, max_sweeps, gap, velocity
+    masses, contacts, rows, order, first, last, h, tolerance, settled, max_sweeps, gap, velocity
 ):
     """Sweep an island until it settles, then again with arms that rotate; (residual [m], sweeps)."""
     residual, done = 0.0, 0
     for _ in range(4):  # straight prediction, then up to three with rotating arms
         while done < max_sweeps:
-            residual = sweep(
-                model, state, contacts, rows, order, first, last, done % 2 == 0, h, PUSH, velocity
-            )
+            residual = sweep(masses, contacts, rows, order, first, last, done % 2 == 0, h, PUSH, velocity)
             done += 1
             if residual <= settled:
                 break
-        if not bend(model, contacts, rows, order, first, last, h, 0.1 * tolerance, velocity, gap):
+        if not bend(masses, contacts, rows, order, first, last, h, 0.1 * tolerance, velocity, gap):
             break
     return residual, done
 
 
 @kernel
-def set_up_islands(model, state, contacts, rows, islands, island_count, h, gravity_speed, mean, solve):
+def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_speed, mean, solve):
     """Prepare every island, and hold those that are at rest.
 
     An island is at rest where nothing moves and the forces of the last step still balance: it costs
@@ -169,15 +167,14 @@ def set_up_islands(model, state, contacts, rows, islands, island_count, h, gravi
             solve.gap[c] = rows.gap[c]
             solve.newton.rate[c] = gap_rate(rows.gap[c], h, PUSH)
             add_pair_impulse(
-                model,
-                state,
+                masses,
                 contacts,
                 c,
                 to_world(rows, c, vec3.load(rows.impulse, c)),
                 -1.0,
                 solve.newton.free,
             )
-        solve.outcome[island] = SWEEPS_ONLY if _has_locks(model, islands, island) else OPEN
+        solve.outcome[island] = SWEEPS_ONLY if _has_locks(masses, islands, island) else OPEN
         if solve.outcome[island] == OPEN and _is_slow(
             islands, island, solve.last_mean, REST_SPEED * gravity_speed
         ):
@@ -186,7 +183,7 @@ def set_up_islands(model, state, contacts, rows, islands, island_count, h, gravi
             for k in range(islands.body_start[island], islands.body_start[island + 1]):
                 for m in range(6):
                     mean[islands.body[k], m] = 0.0
-            error = island_gradient(model, state, contacts, rows, islands, island, mean, solve.newton)
+            error = island_gradient(masses, contacts, rows, islands, island, mean, solve.newton)
             if error <= REST_FORCE * gravity_speed and (
                 _fastest_contact(contacts, islands.order, first, last, mean) <= REST_SPEED * gravity_speed
             ):
@@ -208,8 +205,7 @@ def settle_held(state, held):
 
 @kernel
 def sweep_islands(
-    model,
-    state,
+    masses,
     contacts,
     rows,
     islands,
@@ -239,7 +235,7 @@ def sweep_islands(
         if calm and not only:
             continue
         residual, sweeps = _sweep_island(
-            model, state, contacts, rows, islands.order, first, last, h, tolerance, SETTLED * tolerance,
+            masses, contacts, rows, islands.order, first, last, h, tolerance, SETTLED * tolerance,
             max_sweeps if only else min(FIRST_SWEEPS, max_sweeps), solve.gap, mean,
         )  # fmt: skip
         report[SWEEPS] += sweeps
@@ -250,7 +246,7 @@ def sweep_islands(
             report[RESIDUAL] = max(report[RESIDUAL], residual)
 
 
-@kernel
+@inner
 def _stiffen(rows, order, first, last, sink):
     """Stiffen the springs that gave by more than twice `sink`; whether there were any."""
     any_soft = False
@@ -264,8 +260,7 @@ def _stiffen(rows, order, first, last, sink):
 
 @allocating_kernel
 def newton_islands(
-    model,
-    state,
+    masses,
     contacts,
     rows,
     islands,
@@ -297,20 +292,20 @@ def newton_islands(
                 c = islands.order[i]
                 solve.newton.rate[c] = gap_rate(rows.gap[c], h, PUSH)
             iterations, error = solve_island(
-                model, state, contacts, rows, islands, island, accuracy, mean, solve.newton
+                masses, contacts, rows, islands, island, accuracy, mean, solve.newton
             )
             report[NEWTON] += iterations
             if not error * h <= ENOUGH * tolerance:
                 break
             bent = bend(
-                model, contacts, rows, islands.order, first, last, h, 0.1 * tolerance, mean, solve.gap
+                masses, contacts, rows, islands.order, first, last, h, 0.1 * tolerance, mean, solve.gap
             )
             if not (_stiffen(rows, islands.order, first, last, sink) or bent):
                 break
         if not error * h <= ENOUGH * tolerance:
             _recall(rows, islands, island, mean, solve)
             residual, sweeps = _sweep_island(
-                model, state, contacts, rows, islands.order, first, last, h, tolerance, SETTLED * tolerance,
+                masses, contacts, rows, islands.order, first, last, h, tolerance, SETTLED * tolerance,
                 max_sweeps, solve.gap, mean,
             )  # fmt: skip
             report[SWEEPS] += sweeps

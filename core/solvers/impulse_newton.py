@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..dynamics.contact_rows import PUSH, in_frame, normal_compliance, relative_velocity, to_world
-from ..jit import allocating_kernel, inlined, kernel
+from ..jit import allocating_inner, inlined, inner
 from ..math3 import mat3, vec3
 from .block_cholesky import analyze, factor, solve
 
@@ -65,7 +65,7 @@ def spring_impulse(rows, c, u, limit, rate):
     return normal, p1 * limit / size, p2 * limit / size
 
 
-@kernel
+@inner
 def set_limits(rows, islands, island, limit):
     """Friction limits from the normal impulses now in `rows.impulse`; returns the largest change [N s].
 
@@ -84,17 +84,17 @@ def set_limits(rows, islands, island, limit):
 
 
 @inlined
-def _momentum(model, state, body, w):
+def _momentum(masses, body, w):
     """M w of one body as six numbers."""
-    r = mat3.load(state.R, body)
-    inertia = mat3.rotate_diagonal(r, vec3.load(model.inertia, body))
-    m = model.mass[body]
+    r = mat3.load(masses.R, body)
+    inertia = mat3.rotate_diagonal(r, vec3.load(masses.inertia, body))
+    m = masses.mass[body]
     L = mat3.transform(inertia, (w[3], w[4], w[5]))
     return m * w[0], m * w[1], m * w[2], L[0], L[1], L[2]
 
 
-@kernel
-def island_gradient(model, state, contacts, rows, islands, island, velocity, scratch):
+@inner
+def island_gradient(masses, contacts, rows, islands, island, velocity, scratch):
     """Gradient of the potential at `velocity`, and the impulses there into `rows.impulse`.
 
     Returns:
@@ -111,7 +111,7 @@ def island_gradient(model, state, contacts, rows, islands, island, velocity, scr
             velocity[body, 4] - free[body, 4],
             velocity[body, 5] - free[body, 5],
         )
-        momentum = _momentum(model, state, body, d)
+        momentum = _momentum(masses, body, d)
         for m in range(6):
             gradient[body, m] = momentum[m]
     for i in range(islands.start[island], islands.start[island + 1]):
@@ -138,9 +138,9 @@ def island_gradient(model, state, contacts, rows, islands, island, velocity, scr
             if islands.number[body] < 0:
                 continue
             g = gradient[body]
-            spin = mat3.transform(mat3.load(state.inv_I, body), (g[3], g[4], g[5]))
+            spin = mat3.transform(mat3.load(masses.inv_I, body), (g[3], g[4], g[5]))
             at = vec3.cross(spin, vec3.load(contacts.arm[c], side))
-            inverse = 1.0 / model.mass[body]
+            inverse = 1.0 / masses.mass[body]
             move = (g[0] * inverse + at[0], g[1] * inverse + at[1], g[2] * inverse + at[2])
             error = vec3.add(error, move) if side == 0 else vec3.subtract(error, move)
         worst = max(worst, vec3.norm(error))
@@ -201,7 +201,7 @@ def _cross_rows(m, r):
     )  # fmt: skip
 
 
-@kernel
+@inner
 def _add_block(block, sign, D, rx, ry):
     """block += sign J_x' D J_y for the contact velocities J = [1, -[r]] of two bodies (or one)."""
     low = _cross_columns(rx, D)
@@ -215,16 +215,16 @@ def _add_block(block, sign, D, rx, ry):
             block[3 + i, 3 + j] += sign * corner[3 * i + j]
 
 
-@kernel
-def _assemble(model, state, contacts, rows, islands, island, velocity, scratch, pattern, blocks):
+@inner
+def _assemble(masses, contacts, rows, islands, island, velocity, scratch, pattern, blocks):
     """Hessian M + sum J' D J into the pattern's blocks."""
     blocks[:, :, :] = 0.0
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
         body = islands.body[k]
         block = blocks[pattern.rank[islands.number[body]]]
-        inertia = mat3.rotate_diagonal(mat3.load(state.R, body), vec3.load(model.inertia, body))
+        inertia = mat3.rotate_diagonal(mat3.load(masses.R, body), vec3.load(masses.inertia, body))
         for i in range(3):
-            block[i, i] = model.mass[body]
+            block[i, i] = masses.mass[body]
             for j in range(3):
                 block[3 + i, 3 + j] = inertia[3 * i + j]
     for i in range(islands.start[island], islands.start[island + 1]):
@@ -248,8 +248,8 @@ def _assemble(model, state, contacts, rows, islands, island, velocity, scratch, 
                 _add_block(blocks[pattern.place[row_b, row_a]], -1.0, D_W, rb, ra)
 
 
-@kernel
-def _slope(model, state, contacts, rows, islands, island, velocity, scratch, alpha):
+@inner
+def _slope(masses, rows, islands, island, velocity, scratch, alpha):
     """Derivative of the potential along the step at w + alpha step; friction limits stand still."""
     total = 0.0
     step, free = scratch.step, scratch.free
@@ -263,7 +263,7 @@ def _slope(model, state, contacts, rows, islands, island, velocity, scratch, alp
             velocity[body, 4] - free[body, 4] + alpha * step[body, 4],
             velocity[body, 5] - free[body, 5] + alpha * step[body, 5],
         )
-        momentum = _momentum(model, state, body, d)
+        momentum = _momentum(masses, body, d)
         for m in range(6):
             total += momentum[m] * step[body, m]
     for i in range(islands.start[island], islands.start[island + 1]):
@@ -274,8 +274,8 @@ def _slope(model, state, contacts, rows, islands, island, velocity, scratch, alp
     return total
 
 
-@kernel
-def _line_search(model, state, contacts, rows, islands, island, velocity, scratch):
+@inner
+def _line_search(masses, contacts, rows, islands, island, velocity, scratch):
     """Length of the step at which the potential stops falling, at most 1."""
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
@@ -284,10 +284,10 @@ def _line_search(model, state, contacts, rows, islands, island, velocity, scratc
         for m in range(3):
             scratch.slip[c, m], scratch.slip_step[c, m] = u[m], du[m]
     low, high, alpha = 0.0, 1.0, 1.0
-    first = slope_low = _slope(model, state, contacts, rows, islands, island, velocity, scratch, 0.0)
+    first = slope_low = _slope(masses, rows, islands, island, velocity, scratch, 0.0)
     slope_high = 0.0
     for _ in range(LINE_SEARCH):  # Illinois' regula falsi on the monotone slope, full step first
-        slope = _slope(model, state, contacts, rows, islands, island, velocity, scratch, alpha)
+        slope = _slope(masses, rows, islands, island, velocity, scratch, alpha)
         if abs(slope) <= 0.1 * abs(first) or (alpha == 1.0 and slope < 0.0):
             return alpha
         if slope > 0.0:
@@ -300,7 +300,7 @@ def _line_search(model, state, contacts, rows, islands, island, velocity, scratc
     return alpha
 
 
-@allocating_kernel
+@allocating_inner
 def _island_pattern(contacts, islands, island):
     """Where the Hessian of an island and its factor have blocks."""
     n = islands.body_start[island + 1] - islands.body_start[island]
@@ -314,7 +314,7 @@ def _island_pattern(contacts, islands, island):
     return analyze(linked)
 
 
-@kernel
+@inner
 def _newton_step(islands, island, pattern, blocks, solution, scratch):
     """Solve H step = -gradient with the factor in `blocks`."""
     first = islands.body_start[island]
@@ -327,8 +327,8 @@ def _newton_step(islands, island, pattern, blocks, solution, scratch):
             scratch.step[islands.body[first + k], m] = solution[pattern.rank[k], m]
 
 
-@allocating_kernel
-def solve_island(model, state, contacts, rows, islands, island, accuracy, velocity, scratch):
+@allocating_inner
+def solve_island(masses, contacts, rows, islands, island, accuracy, velocity, scratch):
     """Newton's method on one island, friction limits brought up to date between solutions.
 
     Args:
@@ -339,7 +339,7 @@ def solve_island(model, state, contacts, rows, islands, island, accuracy, veloci
     Returns:
         (iterations, velocity error left [m/s]); the impulses are in `rows.impulse`.
     """
-    error = island_gradient(model, state, contacts, rows, islands, island, velocity, scratch)
+    error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
     pattern = _island_pattern(contacts, islands, island)
     blocks = np.empty((pattern.rank.shape[0] + pattern.row.shape[0], 6, 6))
     solution = np.empty((pattern.rank.shape[0], 6))
@@ -351,22 +351,22 @@ def solve_island(model, state, contacts, rows, islands, island, accuracy, veloci
                 break
             iterations += 1
             if not factored:
-                _assemble(model, state, contacts, rows, islands, island, velocity, scratch, pattern, blocks)
+                _assemble(masses, contacts, rows, islands, island, velocity, scratch, pattern, blocks)
                 if not factor(pattern, blocks):
                     return iterations, error
             _newton_step(islands, island, pattern, blocks, solution, scratch)
-            alpha = _line_search(model, state, contacts, rows, islands, island, velocity, scratch)
+            alpha = _line_search(masses, contacts, rows, islands, island, velocity, scratch)
             for k in range(islands.body_start[island], islands.body_start[island + 1]):
                 body = islands.body[k]
                 for m in range(6):
                     velocity[body, m] += alpha * scratch.step[body, m]
             before = error
-            error = island_gradient(model, state, contacts, rows, islands, island, velocity, scratch)
+            error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
             factored = error < REUSE * before  # the factor still serves
         if limits == LIMIT_ROUNDS - 1:
             break
         set_limits(rows, islands, island, scratch.limit)
-        error = island_gradient(model, state, contacts, rows, islands, island, velocity, scratch)
+        error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
         if error <= accuracy:
             break
     return iterations, error

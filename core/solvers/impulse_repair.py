@@ -8,23 +8,23 @@ energy is added, before the step's result is seen.
 from ..dynamics.body_state import DYNAMIC
 from ..dynamics.contact_rows import add_pair_impulse, relative_velocity
 from ..dynamics.motion import update_derived
-from ..jit import kernel
+from ..jit import inner, kernel
 from ..math3 import mat3, quat, vec3
 
 SWEEPS = 1000  # a light body pinched under a heavy one takes hundreds; it ends when none is left
 
 
-@kernel
-def _normal_response(model, state, contacts, c, n):
+@inner
+def _normal_response(masses, contacts, c, n):
     """n' K n of contact `c` [1/kg]."""
     total = 0.0
     for side in range(2):
         body = contacts.body[c, side]
         r = (contacts.arm[c, side, 0], contacts.arm[c, side, 1], contacts.arm[c, side, 2])
-        m = model.inv_mass[body]
+        m = masses.inv_mass[body]
         rn = vec3.cross(r, n)
         total += m[0] * n[0] * n[0] + m[1] * n[1] * n[1] + m[2] * n[2] * n[2]
-        total += vec3.dot(rn, mat3.transform(mat3.load(state.inv_I, body), rn))
+        total += vec3.dot(rn, mat3.transform(mat3.load(masses.inv_I, body), rn))
     return total
 
 
@@ -39,13 +39,14 @@ def deepest(contacts, count, pairs):
 
 
 @kernel
-def project_positions(model, state, contacts, count, pairs, limit, displacement):
+def project_positions(model, state, masses, contacts, slot, count, allowance, limit, displacement):
     """Move bodies until no known contact is deeper than `limit` [m]; poses only.
 
     Nonlinear Gauss-Seidel on displacements, weighted by mass (Guendelman et al. 2003 use the same
     projection); arms are taken as straight, so the caller detects again and repeats.
 
     Args:
+        slot, allowance: Pair of each contact, and the overlap forgiven to each pair [m].
         displacement: Scratch (n, 6) [m, rad].
     """
     displacement[:, :] = 0.0
@@ -53,15 +54,15 @@ def project_positions(model, state, contacts, count, pairs, limit, displacement)
         moved = False
         for c in range(count):
             n = vec3.load(contacts.normal, c)
-            depth = -contacts.separation[c] - pairs.allowance[contacts.slot[c]]
+            depth = -contacts.separation[c] - allowance[slot[c]]
             depth -= vec3.dot(n, relative_velocity(displacement, contacts, c))
             if depth <= limit:
                 continue
-            response = _normal_response(model, state, contacts, c, n)
+            response = _normal_response(masses, contacts, c, n)
             if response > 0.0:
                 moved = True
                 push = vec3.scale(n, (depth - 0.5 * limit) / response)
-                add_pair_impulse(model, state, contacts, c, push, 1.0, displacement)
+                add_pair_impulse(masses, contacts, c, push, 1.0, displacement)
         if not moved:
             break
     for i in range(state.c.shape[0]):
