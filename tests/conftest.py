@@ -41,6 +41,10 @@ check_checkout()
 load_extension()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--figures", help="file for the table of the figures that tests/verification reached")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the check of compiled kernels last: it looks at what all other tests have compiled."""
     items.sort(key=lambda item: item.path.name == "test_kernel_signatures.py")

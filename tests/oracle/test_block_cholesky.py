@@ -2,19 +2,24 @@
 
 import numpy as np
 import pytest
-from topple.jit import allocating_kernel
+from topple.jit import allocating_kernel, kernel
 from topple.solvers import block_cholesky
 from topple.solvers.block_cholesky import BLOCK
 
 
-def from_python(inner):
-    """A function that only kernels call, made to be called from here."""
-    return allocating_kernel(getattr(inner, "py_func", inner))
+@allocating_kernel
+def analyze(linked):
+    return block_cholesky.analyze(linked)
 
 
-analyze = from_python(block_cholesky.analyze)
-factor = from_python(block_cholesky.factor)
-solve = from_python(block_cholesky.solve)
+@kernel
+def factor(pattern, blocks):
+    return block_cholesky.factor(pattern, blocks)
+
+
+@kernel
+def solve(pattern, blocks, x):
+    block_cholesky.solve(pattern, blocks, x)
 
 
 def chain(n: int) -> set[tuple[int, int]]:
