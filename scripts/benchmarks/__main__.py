@@ -1,6 +1,7 @@
 """Runs scenes in Topple and in its peers, in turn, and writes what came out; see scripts/benchmark."""
 
 import argparse
+import importlib.util
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 from cases import CASES, Case
+from keyframes import measure_keyframes
 from peers import PEERS, TOPPLE
 from plausibility import judge
 from report import Results, Row, markdown, plot, summary, write_json
@@ -124,7 +126,7 @@ def main() -> int:
     """Run what was asked for; 1 when Topple itself failed somewhere."""
     arguments = parse_arguments()
     rounds = 1 if arguments.quick else arguments.repeats
-    results = Results(rows=[], startup={}, left_out={}, repeats=rounds, quick=arguments.quick)
+    results = Results(rows=[], startup={}, keyframes={}, left_out={}, repeats=rounds, quick=arguments.quick)
     peers = choose_peers(arguments.peer, results.left_out)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
@@ -135,6 +137,8 @@ def main() -> int:
             task = progress.add_task("Start-up, cold and warm", total=1)
             results.startup = measure_startup()
             progress.advance(task)
+            if importlib.util.find_spec("bpy"):
+                results.keyframes = measure_keyframes()
 
     arguments.output.mkdir(parents=True, exist_ok=True)
     write_json(results, arguments.output / "benchmarks.json")
@@ -145,6 +149,8 @@ def main() -> int:
     console.print(summary(results))
     for state, times in results.startup.items():
         console.print(f"{state}: import {times['import']:.2f} s, first step {times['first_step']:.2f} s")
+    if results.keyframes:
+        console.print(f"{results.keyframes['keys']} keyframes: {results.keyframes['seconds']:.2f} s")
     console.print(f"Written to {arguments.output}")
     return int(any(what.endswith(TOPPLE) for what in results.left_out))
 

@@ -43,6 +43,7 @@ class Results:
 
     rows: list[Row]
     startup: dict[str, dict[str, float]]
+    keyframes: dict[str, Any]
     left_out: dict[str, str]  # "peer" or "case, peer": why
     repeats: int
     quick: bool
@@ -82,6 +83,11 @@ def markdown(results: Results) -> str:
         for state, label in (("cold", "nothing compiled yet"), ("warm", "compiled before")):
             times = results.startup[state]
             lines.append(f"| {label} | {times['import']:.2f} | {times['first_step']:.2f} |")
+    if results.keyframes:
+        keys = results.keyframes
+        lines += ["", "## Keyframes", ""]
+        lines += [f"{keys['keys']:,} keyframes (1000 objects x 250 frames) in Blender {keys['blender']}:"]
+        lines += [f"{keys['seconds']:.2f} s, the slowest of three."]
     if results.left_out:
         lines += ["", "## Left out", ""] + [f"- {what}: {why}" for what, why in results.left_out.items()]
     return "\n".join(lines) + "\n"

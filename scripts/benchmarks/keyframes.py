@@ -1,0 +1,74 @@
+"""How long keyframes take: 1000 objects x 250 frames written by the add-on in the bpy wheel.
+
+As a script it is the process that is measured and prints its seconds as JSON.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+OBJECTS, FRAMES = 1000, 250
+
+
+def measure_keyframes() -> dict[str, object]:
+    """Seconds of `write_trajectory`, and the Blender they were measured in; the slowest of three."""
+    finished = subprocess.run([sys.executable, __file__], capture_output=True, text=True, check=True)
+    return json.loads(finished.stdout.splitlines()[-1])
+
+
+def _measure() -> dict[str, object]:
+    import importlib.util
+
+    import bpy
+    import numpy as np
+    import topple
+    from scipy.spatial.transform import Rotation
+
+    # In Blender the repository is one package with its own `core`; here that is the installed `topple`.
+    name = "topple_extension"
+    spec = importlib.util.spec_from_file_location(
+        name, ROOT / "__init__.py", submodule_search_locations=[str(ROOT)]
+    )
+    extension = sys.modules[name] = importlib.util.module_from_spec(spec)
+    extension.core = sys.modules[f"{name}.core"] = topple
+    spec.loader.exec_module(extension)
+    extension.register()
+    from topple_extension.addon.scene_reader import read_scene
+    from topple_extension.addon.trajectory_writer import write_trajectory
+
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    bpy.context.scene.frame_end = FRAMES
+    bpy.ops.mesh.primitive_cube_add()
+    mesh = bpy.context.object.data
+    for index in range(OBJECTS):
+        item = bpy.data.objects.new(f"cube {index}", mesh)
+        item.location = (3.0 * (index % 32), 3.0 * (index // 32), 0.0)
+        bpy.context.scene.collection.objects.link(item)
+        item.topple.enabled = True
+    reading = read_scene(bpy.context)
+    random = np.random.default_rng(0)
+    shape = (FRAMES + 1, len(reading.scene.bodies))
+    trajectory = topple.Trajectory(
+        times=np.arange(FRAMES + 1) / 24,
+        position=random.normal(size=(*shape, 3)),
+        orientation=Rotation.random(shape[0] * shape[1], random_state=0)
+        .as_quat(scalar_first=True)
+        .reshape(*shape, 4),
+        linear_velocity=np.zeros((*shape, 3)),
+        angular_velocity=np.zeros((*shape, 3)),
+        names=tuple(body.name for body in reading.scene.bodies),
+        report=topple.Report(),
+    )
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        write_trajectory(reading.keyed, trajectory, reading.unit, reading.first_frame)
+        seconds.append(time.perf_counter() - start)
+    return {"seconds": max(seconds), "blender": bpy.app.version_string, "keys": OBJECTS * FRAMES}
+
+
+if __name__ == "__main__":
+    print(json.dumps(_measure()))
