@@ -9,7 +9,7 @@ from . import messages
 
 CENTRED = 1e-4  # offset of the bounds' centre relative to their size that counts as none
 ALIGNED = 1e-5  # off-diagonal part of the stretch relative to its size that counts as no shear
-ROUND = 0.8  # narrowest to widest bounds from which a Sphere may stand for the mesh
+ROUND = 0.8  # narrowest to widest bounds from which a round shape may stand for the mesh
 
 
 def collision_shape(
@@ -18,11 +18,11 @@ def collision_shape(
     """Build the shape chosen for a mesh, or the nearest the solver has.
 
     A body frame has the object's origin and orientation but no scale: the stretch (scale, mirror,
-    shear) goes into the shape. A Box or Sphere lies about that origin; where the mesh does not,
-    its convex hull is used, which rests and tumbles just as the mesh would.
+    shear) goes into the shape. Shapes other than a hull lie about that origin; where the mesh does
+    not, its convex hull is used, which rests and tumbles just as the mesh would.
 
     Args:
-        choice: "CONVEX_HULL", "BOX", "SPHERE" or "PLANE".
+        choice: "CONVEX_HULL", "BOX", "SPHERE", "CAPSULE", "CYLINDER", "CONE" or "PLANE".
         vertices: Mesh vertices in object coordinates [Blender units], shape (n, 3).
         stretch: Object coordinates to body frame [Blender units], shape (3, 3).
         metres: Metres per Blender unit.
@@ -41,6 +41,8 @@ def collision_shape(
         return _box(vertices, to_body)
     if choice == "SPHERE":
         return _sphere(points)
+    if choice in ("CAPSULE", "CYLINDER", "CONE"):
+        return _round_about_z(choice, points)
     return core.ConvexHull(points), None
 
 
@@ -68,6 +70,21 @@ def _sphere(points: np.ndarray) -> tuple[core.Shape, str | None]:
     if not _is_centred(low, high):
         return core.ConvexHull(points), messages.NOT_A_SPHERE_CENTRE
     return core.Sphere(extents.max() / 2.0), None
+
+
+def _round_about_z(choice: str, points: np.ndarray) -> tuple[core.Shape, str | None]:
+    low, high = points.min(axis=0), points.max(axis=0)
+    x, y, height = high - low
+    if min(x, y) < ROUND * max(x, y):
+        return core.ConvexHull(points), messages.NOT_ROUND_ABOUT_Z
+    if not _is_centred(low, high):
+        return core.ConvexHull(points), messages.NOT_CENTRED_ABOUT_Z
+    radius = max(x, y) / 2.0
+    if choice == "CAPSULE":
+        if height <= 2.0 * radius * (1.0 + CENTRED):
+            return core.ConvexHull(points), messages.TOO_SHORT_FOR_CAPSULE
+        return core.Capsule(radius, height - 2.0 * radius), None
+    return (core.Cylinder if choice == "CYLINDER" else core.Cone)(radius, height), None
 
 
 def _is_centred(low: np.ndarray, high: np.ndarray) -> bool:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from .errors import SceneError, ShapeError, SolverError, ToppleError
 
 if TYPE_CHECKING:
-    from .geometry.shapes import Box, ConvexHull, Plane, Shape, Sphere
+    from .geometry.shapes import Box, Capsule, Cone, ConvexHull, Cylinder, Plane, Shape, Sphere
+    from .queries import closest_points, contacts, ray_cast, time_of_impact
     from .report import Report
     from .scene import Body, Motion, Scene
     from .simulation import Simulation, simulate
@@ -25,7 +26,10 @@ __version__ = "0.1.0"
 _HOME = {
     "Body": ".scene",
     "Box": ".geometry.shapes",
+    "Capsule": ".geometry.shapes",
+    "Cone": ".geometry.shapes",
     "ConvexHull": ".geometry.shapes",
+    "Cylinder": ".geometry.shapes",
     "ImpulseSolver": ".solvers.impulse",
     "Motion": ".scene",
     "Plane": ".geometry.shapes",
@@ -35,14 +39,21 @@ _HOME = {
     "Simulation": ".simulation",
     "Sphere": ".geometry.shapes",
     "Trajectory": ".trajectory",
+    "closest_points": ".queries",
+    "contacts": ".queries",
+    "ray_cast": ".queries",
     "simulate": ".simulation",
+    "time_of_impact": ".queries",
     "verify": ".verification",
 }
 
 __all__ = [
     "Body",
     "Box",
+    "Capsule",
+    "Cone",
     "ConvexHull",
+    "Cylinder",
     "ImpulseSolver",
     "Motion",
     "Plane",
@@ -57,7 +68,11 @@ __all__ = [
     "ToppleError",
     "Trajectory",
     "__version__",
+    "closest_points",
+    "contacts",
+    "ray_cast",
     "simulate",
+    "time_of_impact",
     "verify",
 ]
 

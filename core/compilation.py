@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from . import jit
-from .geometry.shapes import Box, Plane, Sphere
+from .geometry.shapes import Box, Cylinder, Plane, Sphere
 from .scene import Body, Scene
 from .solvers.impulse import ImpulsePipeline, ImpulseSolver, build_pipeline
 
@@ -77,6 +77,7 @@ def _small_pipeline() -> ImpulsePipeline:
             Body("plane", Plane((0.0, 0.0, 1.0), 0.0), kind="static"),
             Body("lower", Box((1.0, 1.0, 1.0)), position=(0.0, 0.0, 0.5)),
             Body("upper", Box((1.0, 1.0, 1.0)), position=(0.2, 0.0, 1.5)),
+            Body("can", Cylinder(0.5, 1.0), position=(0.0, 3.0, 0.5)),
             Body("ball", Sphere(0.5), position=(0.0, 0.0, 2.5), linear_velocity=(0.0, 0.0, -1.0)),
             Body("other ball", Sphere(0.5), position=(3.0, 0.0, 0.5), linear_velocity=(-9.0, 0.0, 0.0)),
         ]

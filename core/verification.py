@@ -2,7 +2,8 @@
 
 Shares no code with the solver, not even the hulls: Qhull triangulates the points a shape was given,
 and the depth of two convex solids comes from the hull of all differences of their vertices. That is
-exact for polyhedra. It needs nothing beyond scipy, which Topple needs anyway; the libraries made for
+exact for polyhedra; for capsules, cylinders and cones the smallest overlap is searched for among all
+directions. It needs nothing beyond scipy, which Topple needs anyway; the libraries made for
 it were no better choice: python-fcl's penetration depth comes from an iteration (EPA) that can stop
 far from the true depth, which the tests show, so it serves there as a second opinion on contact only.
 
@@ -17,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 from scipy.spatial import ConvexHull as Qhull
 
 from .diagnostics import (
@@ -28,7 +30,7 @@ from .diagnostics import (
     rotation_matrices,
 )
 from .errors import SceneError
-from .geometry.shapes import Box, Plane, Shape, Sphere
+from .geometry.shapes import Box, Capsule, Cone, Cylinder, Plane, Shape, Sphere
 from .report import Report
 from .scene import Body, Scene
 from .trajectory import Trajectory
@@ -150,17 +152,28 @@ def _check_match(scene: Scene, trajectory: Trajectory) -> None:
 
 @dataclass(frozen=True)
 class _Solid:
-    """A shape in its body's frame; `radius` grows the hull of `vertices`, a sphere has one vertex."""
+    """A shape in its body's frame; `radius` grows the hull of `vertices`, a sphere has one vertex.
+
+    Cylinders and cones are the hull of two discs about their two vertices.
+    """
 
     vertices: Array  # (v, 3), none for a plane
     normals: Array  # (f, 3) outward, unit
     distances: Array  # (f,) normal . x on the face
     edges: Array  # (e, 2, 3) endpoints of segments that hold all edges
     radius: float = 0.0
+    discs: Array | None = None  # [m] (2,) radii about the vertices
+    axis: Array | None = None  # (3,) of the discs
 
     @classmethod
     def of(cls, shape: Shape) -> "_Solid":
         none = np.zeros((0, 3))
+        if isinstance(shape, Capsule | Cylinder | Cone):
+            ends = np.array([[0.0, 0.0, -shape.height / 2], [0.0, 0.0, shape.height / 2]])
+            if isinstance(shape, Capsule):
+                return cls(ends, none, np.zeros(0), np.zeros((0, 2, 3)), shape.radius)
+            discs = np.array([shape.radius, shape.radius if isinstance(shape, Cylinder) else 0.0])
+            return cls(ends, none, np.zeros(0), np.zeros((0, 2, 3)), 0.0, discs, np.array([0.0, 0.0, 1.0]))
         if isinstance(shape, Sphere):
             return cls(np.zeros((1, 3)), none, np.zeros(0), np.zeros((0, 2, 3)), shape.radius)
         if isinstance(shape, Plane):
@@ -182,6 +195,19 @@ class _Solid:
     @property
     def is_plane(self) -> bool:
         return len(self.vertices) == 0
+
+    @property
+    def is_round(self) -> bool:
+        """Neither a polyhedron nor a sphere."""
+        return len(self.vertices) == 2
+
+    def heights(self, directions: Array) -> Array:
+        """Support function: how far the solid reaches along each direction [m], shape (d,)."""
+        reach = directions @ self.vertices.T
+        if self.discs is not None:
+            across = directions - np.outer(directions @ self.axis, self.axis)
+            reach = reach + np.linalg.norm(across, axis=1)[:, None] * self.discs
+        return reach.max(axis=1) + self.radius
 
 
 class _Frame:
@@ -208,6 +234,8 @@ class _Frame:
                 solid.distances + normals @ position,
                 solid.edges @ rotation.T + position,
                 solid.radius,
+                solid.discs,
+                None if solid.axis is None else rotation @ solid.axis,
             )
         return self._placed[body]
 
@@ -220,8 +248,12 @@ def _boxes(solids: list[_Solid], position: Array, rotation: Array) -> tuple[Arra
             low[:, body], high[:, body] = -np.inf, np.inf
             continue
         turned = np.einsum("fij,vj->fvi", rotation[:, body], solid.vertices)
-        low[:, body] = turned.min(axis=1) + position[:, body] - solid.radius
-        high[:, body] = turned.max(axis=1) + position[:, body] + solid.radius
+        wide = np.full((len(position), 1, 3), solid.radius)
+        if solid.discs is not None:  # a disc reaches r sqrt(1 - a^2) along an axis of cosine a with its own
+            across = np.sqrt(np.maximum(1.0 - (rotation[:, body] @ solid.axis) ** 2, 0.0))
+            wide = across[:, None] * solid.discs[:, None]
+        low[:, body] = (turned - wide).min(axis=1) + position[:, body]
+        high[:, body] = (turned + wide).max(axis=1) + position[:, body]
     return low, high
 
 
@@ -272,16 +304,55 @@ def _depth_bound(frame: _Frame, a: int, b: int) -> float:
     bound = min(_face_overlap(one, other), _face_overlap(other, one))
     known = frame.known_directions.get((a, b))
     if known is not None and bound > 0:
-        along = float((one.vertices @ known).max() - (other.vertices @ known).min())
-        bound = min(bound, along + one.radius + other.radius)
+        bound = min(bound, _overlap(one, other, known))
     return bound
 
 
 def _face_overlap(one: _Solid, other: _Solid) -> float:
     if len(one.normals) == 0 or other.is_plane:
         return np.inf
-    overlaps = one.distances - (other.vertices @ one.normals.T).min(axis=0)
-    return float(overlaps.min()) + one.radius + other.radius
+    return float((one.distances + other.heights(-one.normals)).min())
+
+
+def _overlap(one: _Solid, other: _Solid, direction: Array) -> float:
+    """Overlap along one direction: how far `other` must move along it to come free [m]."""
+    return float(one.heights(direction[None])[0] + other.heights(-direction[None])[0])
+
+
+def _smallest_overlap(one: _Solid, other: _Solid) -> tuple[float, Array]:
+    """The smallest overlap of all directions and its direction, by search: for round solids.
+
+    The overlap is smooth or has ridges, but few minima: the best of many directions lie in the right
+    ones, and a simplex search on the sphere goes to their bottom.
+    """
+    golden = np.arange(400) + 0.5
+    height, turn = 1.0 - golden / 200.0, np.pi * (1.0 + 5**0.5) * golden
+    ring = np.sqrt(1.0 - height**2)
+    directions = np.stack([ring * np.cos(turn), ring * np.sin(turn), height], axis=1)
+    special = [solid.axis for solid in (one, other) if solid.axis is not None]
+    between = other.vertices.mean(axis=0) - one.vertices.mean(axis=0)
+    if np.linalg.norm(between) > 0:
+        special.append(between / np.linalg.norm(between))
+    directions = np.concatenate(
+        [directions, *(np.stack([d, -d]) for d in special), one.normals, -other.normals]
+    )
+    overlaps = one.heights(directions) + other.heights(-directions)
+    best, best_direction = np.inf, directions[0]
+    for start in directions[np.argsort(overlaps)[:6]]:
+        tangents = np.linalg.svd(start[None])[2][1:]
+
+        def along(x: Array, start: Array = start, tangents: Array = tangents) -> float:
+            direction = start + x @ tangents
+            return _overlap(one, other, direction / np.linalg.norm(direction))
+
+        found = minimize(
+            along, np.zeros(2), method="Nelder-Mead",
+            options={"xatol": 1e-10, "fatol": 1e-14, "initial_simplex": [[0, 0], [0.05, 0], [0, 0.05]]},
+        )  # fmt: skip
+        if found.fun < best:
+            direction = start + found.x @ tangents
+            best, best_direction = float(found.fun), direction / np.linalg.norm(direction)
+    return best, best_direction
 
 
 def _depth(frame: _Frame, a: int, b: int) -> float:
@@ -289,6 +360,9 @@ def _depth(frame: _Frame, a: int, b: int) -> float:
     one, other = frame.solid(a), frame.solid(b)
     if one.is_plane or other.is_plane:
         return max(0.0, _depth_bound(frame, a, b))  # along a plane's only normal it is exact
+    if one.is_round or other.is_round:
+        depth, frame.known_directions[a, b] = _smallest_overlap(one, other)
+        return max(0.0, depth)
     if one.radius > 0 and other.radius > 0:
         distance = float(np.linalg.norm(one.vertices[0] - other.vertices[0]))
         return max(0.0, one.radius + other.radius - distance)

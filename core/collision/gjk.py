@@ -18,7 +18,7 @@ MAX_ITERATIONS = 64
 SEPARATED, TOUCHING, UNCONVERGED = 0, 1, 2
 
 # Columns of the scratch simplex: w, p_a, barycentric weight, vertex of a, vertex of b. The first two
-# are typed: as literals they would compile `_weighted` twice.
+# are typed: as literals they would compile `weighted` twice.
 W, PA, WEIGHT, VERTEX_A, VERTEX_B = np.int64(0), np.int64(3), 6, 7, 8
 SIMPLEX_SHAPE = (4, 9)
 
@@ -103,7 +103,7 @@ def _closest_on_tetrahedron(simplex):
 
 
 @inner
-def _reduce(simplex, count):
+def reduce_simplex(simplex, count):
     """Weights of the closest point; vertices without weight are dropped. Returns the new count.
 
     0 where the origin lies inside a tetrahedron.
@@ -131,7 +131,7 @@ def _reduce(simplex, count):
 
 
 @inlined
-def _weighted(simplex, count, first):
+def weighted(simplex, count, first):
     x, y, z = 0.0, 0.0, 0.0
     for i in range(count):
         x += simplex[i, WEIGHT] * simplex[i, first]
@@ -185,16 +185,16 @@ def closest_points(shapes, sa, ra, p_ba, sb, rb, direction, size, simplex):
         simplex[count, W], simplex[count, W + 1], simplex[count, W + 2] = w
         simplex[count, PA], simplex[count, PA + 1], simplex[count, PA + 2] = pa
         simplex[count, VERTEX_A], simplex[count, VERTEX_B] = start_a, start_b
-        count = _reduce(simplex, count + 1)
+        count = reduce_simplex(simplex, count + 1)
         if count == 0:
             status = TOUCHING
             break
-        v = _weighted(simplex, count, W)
+        v = weighted(simplex, count, W)
         if vec3.dot(v, v) <= touching2:
             status = TOUCHING
             break
     if status != SEPARATED:
         return status, 0.0, v, v, v, count
     distance = vec3.norm(v)
-    pa = _weighted(simplex, count, PA)
+    pa = weighted(simplex, count, PA)
     return status, distance, vec3.scale(v, 1.0 / distance), pa, vec3.subtract(pa, v), count

@@ -16,6 +16,7 @@ from ..jit import inlined, inner
 from ..math3 import mat3, vec3
 
 MAX_POINTS = 4
+SMALLEST_ROOM = 16  # vertices of a polygon for which there is always room: discs have so many
 # Where the separating plane lies within this angle of a face of either hull, that face's outline is
 # clipped too: the tilted hull will come to rest on it. Beyond, the two edges or vertices touch alone.
 CLIP_COSINE = 0.95
@@ -29,6 +30,7 @@ class ManifoldScratch(NamedTuple):
 
     polygon: np.ndarray  # [m] (2, m, 3) polygon before and after a cut
     tag: np.ndarray  # (2, m) what each polygon vertex came from
+    outline: np.ndarray  # [m] (m, 3) polygon that cuts the other one
     count: np.ndarray  # (1,) candidates written
     p_a: np.ndarray  # [m] (m, 3) point on a, from b's centre of mass
     normal: np.ndarray  # (m, 3)
@@ -39,10 +41,11 @@ class ManifoldScratch(NamedTuple):
 
 def manifold_scratch(largest_loop: int, largest_vertex_count: int) -> ManifoldScratch:
     """Scratch for faces of up to `largest_loop` vertices and hulls of so many vertices."""
-    m = 4 * max(largest_loop, 4) + largest_vertex_count + 8
+    m = 4 * max(largest_loop, SMALLEST_ROOM) + largest_vertex_count + 8
     return ManifoldScratch(
         polygon=np.zeros((2, m, 3)),
         tag=np.zeros((2, m), np.int64),
+        outline=np.zeros((m, 3)),
         count=np.zeros(1, np.int64),
         p_a=np.zeros((m, 3)),
         normal=np.zeros((m, 3)),
@@ -76,7 +79,7 @@ def _load_face(shapes, s, face, r, offset, scratch):
 
 
 @inner
-def _cut(scratch, source, count, n, distance, side):
+def cut_polygon(scratch, source, count, n, distance, side):
     """Keep the part of the polygon with n . x <= distance; returns the new count.
 
     A new vertex is tagged by the side that cut and the vertex before it, so that the tag does not
@@ -125,7 +128,7 @@ def clip_faces(shapes, s_ref, face_ref, r_ref, o_ref, s_inc, face_inc, r_inc, o_
     for k in range(first, last):
         corner = vec3.add(mat3.transform(r_ref, vertex(shapes, s_ref, shapes.loop[k])), o_ref)
         side = vec3.cross(vec3.subtract(corner, previous), outward)
-        count = _cut(scratch, source, count, side, vec3.dot(side, corner), k - first)
+        count = cut_polygon(scratch, source, count, side, vec3.dot(side, corner), k - first)
         source = 1 - source
         previous = corner
         if count == 0:

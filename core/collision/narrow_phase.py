@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..geometry.shape_table import PLANE, SPHERE, ShapeTable
-from ..geometry.support import ANY_VERTEX, aligned_face
+from ..geometry.shape_table import CAPSULE, DISCS, PLANE, SPHERE, ShapeTable
+from ..geometry.support import aligned_face
 from ..jit import inlined, inner, kernel
 from ..math3 import mat3, vec3
 from . import gjk
@@ -26,7 +26,9 @@ from .manifold import (
     manifold_scratch,
     reduce_candidates,
 )
-from .primitives import collide_spheres, collide_with_plane
+from .epa import Polytope, empty_polytope
+from .primitives import collide_sphere_hull, collide_spheres, collide_with_plane
+from .round_shapes import collide_round, collide_round_with_plane
 from .separating_plane import (
     DIRECTION,
     EDGES,
@@ -54,6 +56,7 @@ class ContactSet(NamedTuple):
     body: np.ndarray  # (capacity, 2) a, b
     normal: np.ndarray  # (capacity, 3) world axes, from b to a
     arm: np.ndarray  # [m] (capacity, 2, 3) points of a and b from their centres of mass
+    core: np.ndarray  # [m] (capacity, 2, 3) arms without the rounding of spheres and capsules, which stays
     separation: np.ndarray  # [m] (capacity,)
     carrier: np.ndarray  # (capacity,) whose rotation turns the normal: CARRIED_BY_...
     place: np.ndarray  # (capacity,) index among the points of its pair
@@ -67,6 +70,7 @@ class ContactGeometry(NamedTuple):
     body: np.ndarray
     normal: np.ndarray
     arm: np.ndarray
+    core: np.ndarray
     separation: np.ndarray
     carrier: np.ndarray
 
@@ -74,7 +78,12 @@ class ContactGeometry(NamedTuple):
 def contact_geometry(contacts: ContactSet) -> ContactGeometry:
     """Where the contacts are; the arrays are those of the contact set, not copies."""
     return ContactGeometry(
-        contacts.body, contacts.normal, contacts.arm, contacts.separation, contacts.carrier
+        contacts.body,
+        contacts.normal,
+        contacts.arm,
+        contacts.core,
+        contacts.separation,
+        contacts.carrier,
     )
 
 
@@ -85,6 +94,7 @@ def empty_contacts(capacity: int) -> ContactSet:
         body=np.zeros((capacity, 2), np.int64),
         normal=np.zeros((capacity, 3)),
         arm=np.zeros((capacity, 2, 3)),
+        core=np.zeros((capacity, 2, 3)),
         separation=np.zeros(capacity),
         carrier=np.zeros(capacity, np.int64),
         place=np.zeros(capacity, np.int64),
@@ -98,6 +108,8 @@ class Scratch(NamedTuple):
 
     manifold: ManifoldScratch
     simplex: np.ndarray
+    polytope: Polytope
+    counter: np.ndarray  # (2,) witness queries of `collide_shapes`
 
 
 def make_scratch(shapes: ShapeTable) -> Scratch:
@@ -106,6 +118,8 @@ def make_scratch(shapes: ShapeTable) -> Scratch:
     return Scratch(
         manifold_scratch(int(loops.max(initial=0)), int(vertices.max(initial=0))),
         np.zeros(gjk.SIMPLEX_SHAPE),
+        empty_polytope(),
+        np.zeros(2, np.int64),
     )
 
 
@@ -264,96 +278,44 @@ def _collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, sc
 
 
 @inner
-def _collide_sphere_hull(shapes, center, radius, sb, rb, sign, margin, manifold):
-    """Contact of a sphere (centre from the hull's centre of mass) with a hull.
-
-    `sign` is 1 where the hull is b, -1 where it is a. The point added lies on a; in the second case
-    it is given from the centre of the sphere.
-    """
-    best_face, height = np.int64(-1), -1e300
-    local = mat3.transform_transposed(rb, center)
-    for f in range(shapes.face_start[sb], shapes.face_start[sb + 1]):
-        h = vec3.dot(vec3.load(shapes.face_normal, f), local) - shapes.face_distance[f]
-        if h > height:
-            best_face, height = f, h
-    if height - radius > margin:
-        return
-    n_local = vec3.load(shapes.face_normal, best_face)
-    distance, n = height, n_local
-    if height > 0.0 and not _inside_face(shapes, sb, best_face, local):
-        distance, n = _vertex_or_edge_distance(shapes, sb, local)
-    if distance - radius > margin:
-        return
-    n = mat3.transform(rb, n)
-    if sign > 0.0:
-        on_a = vec3.subtract(center, vec3.scale(n, radius))
-        add_candidate(manifold, on_a, n, distance - radius, ANY_VERTEX)
-    else:
-        on_hull = vec3.scale(n, -distance)
-        add_candidate(manifold, on_hull, vec3.scale(n, -1.0), distance - radius, ANY_VERTEX)
-
-
-@inner
-def _inside_face(shapes, s, face, point):
-    """Whether the foot of `point` on a face's plane lies within the face."""
-    n = vec3.load(shapes.face_normal, face)
-    first, last = shapes.loop_start[face], shapes.loop_start[face + 1]
-    base = shapes.vertex_start[s]
-    previous = vec3.load(shapes.vertex, base + shapes.loop[last - 1])
-    for k in range(first, last):
-        corner = vec3.load(shapes.vertex, base + shapes.loop[k])
-        side = vec3.cross(vec3.subtract(corner, previous), n)
-        if vec3.dot(side, vec3.subtract(point, corner)) > 0.0:
-            return False
-        previous = corner
-    return True
-
-
-@inner
-def _vertex_or_edge_distance(shapes, s, point):
-    """(distance, direction) from the nearest edge or vertex of a hull to a point outside."""
-    base = shapes.vertex_start[s]
-    best2, best = 1e300, (0.0, 0.0, 1.0)
-    for e in range(shapes.edge_start[s], shapes.edge_start[s + 1]):
-        p = vec3.load(shapes.vertex, base + shapes.edge[e, 0])
-        u = vec3.subtract(vec3.load(shapes.vertex, base + shapes.edge[e, 1]), p)
-        d = vec3.subtract(point, p)
-        t = min(max(vec3.dot(d, u) / vec3.dot(u, u), 0.0), 1.0)
-        d = vec3.subtract(d, vec3.scale(u, t))
-        if vec3.dot(d, d) < best2:
-            best2, best = vec3.dot(d, d), d
-    distance = vec3.norm(best)
-    return distance, vec3.scale(best, 1.0 / distance)
-
-
-@inner
 def _collide_pair(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scratch, counter):
     """Candidates of one pair into the manifold scratch."""
     kind_a, kind_b = shapes.kind[sa], shapes.kind[sb]
     origin = (0.0, 0.0, 0.0)
+    manifold = scratch.manifold
+    round_a, round_b = kind_a == CAPSULE or kind_a == DISCS, kind_b == CAPSULE or kind_b == DISCS
     if kind_b == PLANE:
         n = mat3.transform(rb, vec3.load(shapes.face_normal, shapes.face_start[sb]))
         distance = shapes.face_distance[shapes.face_start[sb]]
-        collide_with_plane(shapes, sa, ra, p_ba, n, distance, 1.0, margin, scratch.manifold)
+        if round_a:
+            collide_round_with_plane(shapes, sa, ra, p_ba, n, distance, 1.0, margin, manifold)
+        else:
+            collide_with_plane(shapes, sa, ra, p_ba, n, distance, 1.0, margin, manifold)
     elif kind_a == PLANE:
         n = mat3.transform(ra, vec3.load(shapes.face_normal, shapes.face_start[sa]))
         distance = shapes.face_distance[shapes.face_start[sa]] + vec3.dot(n, p_ba)
-        collide_with_plane(shapes, sb, rb, origin, n, distance, -1.0, margin, scratch.manifold)
+        if round_b:
+            collide_round_with_plane(shapes, sb, rb, origin, n, distance, -1.0, margin, manifold)
+        else:
+            collide_with_plane(shapes, sb, rb, origin, n, distance, -1.0, margin, manifold)
+    elif round_a or round_b:
+        collide_round(shapes, sa, ra, p_ba, sb, rb, axis, margin, size, manifold, scratch.simplex,
+                      scratch.polytope)  # fmt: skip
     elif kind_a == SPHERE and kind_b == SPHERE:
         center_a = vec3.add(mat3.transform(ra, vec3.load(shapes.vertex, shapes.vertex_start[sa])), p_ba)
         center_b = mat3.transform(rb, vec3.load(shapes.vertex, shapes.vertex_start[sb]))
-        collide_spheres(center_a, shapes.radius[sa], center_b, shapes.radius[sb], margin, scratch.manifold)
+        collide_spheres(center_a, shapes.radius[sa], center_b, shapes.radius[sb], margin, manifold)
     elif kind_a == SPHERE:
         center = vec3.add(mat3.transform(ra, vec3.load(shapes.vertex, shapes.vertex_start[sa])), p_ba)
-        _collide_sphere_hull(shapes, center, shapes.radius[sa], sb, rb, 1.0, margin, scratch.manifold)
+        collide_sphere_hull(shapes, center, shapes.radius[sa], sb, rb, 1.0, margin, manifold)
     elif kind_b == SPHERE:
         center_b = mat3.transform(rb, vec3.load(shapes.vertex, shapes.vertex_start[sb]))
         center = vec3.subtract(center_b, p_ba)
-        first = scratch.manifold.count[0]
-        _collide_sphere_hull(shapes, center, shapes.radius[sb], sa, ra, -1.0, margin, scratch.manifold)
-        if scratch.manifold.count[0] > first:
+        first = manifold.count[0]
+        collide_sphere_hull(shapes, center, shapes.radius[sb], sa, ra, -1.0, margin, manifold)
+        if manifold.count[0] > first:
             for k in range(3):
-                scratch.manifold.p_a[first, k] += center_b[k]
+                manifold.p_a[first, k] += center_b[k]
     else:
         _collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scratch, counter)
 
@@ -404,7 +366,7 @@ def inherit_impulses(pairs, slot, contacts, count, kept, manifold, reach):
 
 
 @inlined
-def _append_contacts(pairs, slot, p_ba, size, carrier, manifold, contacts, count):
+def _append_contacts(pairs, slot, p_ba, size, carrier, radius_a, radius_b, manifold, contacts, count):
     """Append a pair's candidates, reduced, to `contacts`; returns the new count.
 
     Points take over the impulses of the last step; the slot then holds the new features (their
@@ -424,6 +386,8 @@ def _append_contacts(pairs, slot, p_ba, size, carrier, manifold, contacts, count
             contacts.normal[c, m] = manifold.normal[i, m]
             contacts.arm[c, 0, m] = manifold.p_a[i, m] - p_ba[m]
             contacts.arm[c, 1, m] = manifold.p_a[i, m] - separation * manifold.normal[i, m]
+            contacts.core[c, 0, m] = contacts.arm[c, 0, m] + radius_a * manifold.normal[i, m]
+            contacts.core[c, 1, m] = contacts.arm[c, 1, m] - radius_b * manifold.normal[i, m]
             contacts.impulse[c, m] = 0.0
     inherit_impulses(pairs, slot, contacts, count, kept, manifold, SAME_PLACE * size)
     for k in range(kept):
@@ -464,7 +428,10 @@ def detect_contacts(model, shapes, state, pairs, reach, slack, contacts, scratch
         _collide_pair(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scratch, contacts.counter)
         if manifold.count[0] > 0:
             carrier = _carrier(witness, shapes.kind[sa], shapes.kind[sb])
-            count = _append_contacts(pairs, slot, p_ba, size, carrier, manifold, contacts, count)
+            count = _append_contacts(
+                pairs, slot, p_ba, size, carrier, shapes.radius[sa], shapes.radius[sb], manifold, contacts,
+                count,
+            )  # fmt: skip
         else:
             pairs.point_count[slot] = 0
     return count
@@ -476,3 +443,21 @@ def store_impulses(contacts, count, pairs):
     for c in range(count):
         for m in range(3):
             pairs.impulse[contacts.slot[c], contacts.place[c], m] = contacts.impulse[c, m]
+
+
+@kernel
+def collide_shapes(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, scratch):
+    """All candidates of two shapes into the manifold scratch; returns their number.
+
+    Args:
+        ra, rb: Rotation matrices as rows, shape (9,); p_ba: origin of a from that of b [m], shape (3,).
+        witness, axis: What an earlier call with the same shapes left, or zeros; shape (3,).
+    """
+    scratch.manifold.count[0] = 0
+    r_a = (ra[0], ra[1], ra[2], ra[3], ra[4], ra[5], ra[6], ra[7], ra[8])
+    r_b = (rb[0], rb[1], rb[2], rb[3], rb[4], rb[5], rb[6], rb[7], rb[8])
+    size = min(shapes.bound[sa], shapes.bound[sb])
+    p = (p_ba[0], p_ba[1], p_ba[2])
+    counter = scratch.counter
+    _collide_pair(shapes, sa, r_a, p, sb, r_b, witness, axis, margin, size, scratch, counter)
+    return scratch.manifold.count[0]

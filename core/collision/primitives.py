@@ -1,4 +1,4 @@
-"""Contacts that have a closed form: spheres with each other, and anything with a plane.
+"""Contacts that have a closed form: spheres with each other and with hulls, hulls and spheres with a plane.
 
 Frame: world axes, origin at the centre of mass of b; normals from b to a.
 """
@@ -48,3 +48,66 @@ def collide_with_plane(shapes, s, r, offset, n, distance, sign, margin, scratch)
         else:
             on_plane = vec3.subtract(p, vec3.scale(n, separation))
             add_candidate(scratch, on_plane, vec3.scale(n, -1.0), separation, v - first)
+
+
+@inner
+def collide_sphere_hull(shapes, center, radius, sb, rb, sign, margin, manifold):
+    """Contact of a sphere (centre from the hull's centre of mass) with a hull.
+
+    `sign` is 1 where the hull is b, -1 where it is a. The point added lies on a; in the second case
+    it is given from the centre of the sphere.
+    """
+    best_face, height = np.int64(-1), -1e300
+    local = mat3.transform_transposed(rb, center)
+    for f in range(shapes.face_start[sb], shapes.face_start[sb + 1]):
+        h = vec3.dot(vec3.load(shapes.face_normal, f), local) - shapes.face_distance[f]
+        if h > height:
+            best_face, height = f, h
+    if height - radius > margin:
+        return
+    n_local = vec3.load(shapes.face_normal, best_face)
+    distance, n = height, n_local
+    if height > 0.0 and not _inside_face(shapes, sb, best_face, local):
+        distance, n = _vertex_or_edge_distance(shapes, sb, local)
+    if distance - radius > margin:
+        return
+    n = mat3.transform(rb, n)
+    if sign > 0.0:
+        on_a = vec3.subtract(center, vec3.scale(n, radius))
+        add_candidate(manifold, on_a, n, distance - radius, ANY_VERTEX)
+    else:
+        on_hull = vec3.scale(n, -distance)
+        add_candidate(manifold, on_hull, vec3.scale(n, -1.0), distance - radius, ANY_VERTEX)
+
+
+@inner
+def _inside_face(shapes, s, face, point):
+    """Whether the foot of `point` on a face's plane lies within the face."""
+    n = vec3.load(shapes.face_normal, face)
+    first, last = shapes.loop_start[face], shapes.loop_start[face + 1]
+    base = shapes.vertex_start[s]
+    previous = vec3.load(shapes.vertex, base + shapes.loop[last - 1])
+    for k in range(first, last):
+        corner = vec3.load(shapes.vertex, base + shapes.loop[k])
+        side = vec3.cross(vec3.subtract(corner, previous), n)
+        if vec3.dot(side, vec3.subtract(point, corner)) > 0.0:
+            return False
+        previous = corner
+    return True
+
+
+@inner
+def _vertex_or_edge_distance(shapes, s, point):
+    """(distance, direction) from the nearest edge or vertex of a hull to a point outside."""
+    base = shapes.vertex_start[s]
+    best2, best = 1e300, (0.0, 0.0, 1.0)
+    for e in range(shapes.edge_start[s], shapes.edge_start[s + 1]):
+        p = vec3.load(shapes.vertex, base + shapes.edge[e, 0])
+        u = vec3.subtract(vec3.load(shapes.vertex, base + shapes.edge[e, 1]), p)
+        d = vec3.subtract(point, p)
+        t = min(max(vec3.dot(d, u) / vec3.dot(u, u), 0.0), 1.0)
+        d = vec3.subtract(d, vec3.scale(u, t))
+        if vec3.dot(d, d) < best2:
+            best2, best = vec3.dot(d, d), d
+    distance = vec3.norm(best)
+    return distance, vec3.scale(best, 1.0 / distance)

@@ -22,7 +22,7 @@ class BodyModel(NamedTuple):
 
     kind: np.ndarray  # (n,) STATIC, KINEMATIC or DYNAMIC
     shape: np.ndarray  # (n,) index into the shape table
-    round: np.ndarray  # (n,) whether contacts wander over the surface as the body turns (spheres)
+    round_axis: np.ndarray  # (n, 3) axis about which the body is round, in P; zero where it is not
     mass: np.ndarray  # [kg] (n,)
     inv_mass: np.ndarray  # [1/kg] (n, 3) per world axis: 0 where the axis is locked or the body fixed
     inertia: np.ndarray  # [kg m^2] (n, 3) principal moments
@@ -56,7 +56,7 @@ class Masses(NamedTuple):
     mass: np.ndarray  # [kg] (n,)
     inv_mass: np.ndarray  # [1/kg] (n, 3)
     inertia: np.ndarray  # [kg m^2] (n, 3)
-    round: np.ndarray  # (n,)
+    round_axis: np.ndarray  # (n, 3)
     lock_angular: np.ndarray  # (n, 3)
     R: np.ndarray  # (n, 9)
     inv_I: np.ndarray  # [1/(kg m^2)] (n, 9)
@@ -65,7 +65,7 @@ class Masses(NamedTuple):
 def body_masses(model: BodyModel, state: BodyState) -> Masses:
     """The masses of all bodies; the arrays are those of the model and the state, not copies."""
     return Masses(
-        model.mass, model.inv_mass, model.inertia, model.round, model.lock_angular, state.R, state.inv_I
+        model.mass, model.inv_mass, model.inertia, model.round_axis, model.lock_angular, state.R, state.inv_I
     )
 
 
@@ -134,7 +134,7 @@ def build_bodies(scene: Scene) -> tuple[BodyModel, ShapeTable, np.ndarray]:
     model = BodyModel(
         kind=kind,
         shape=shape_index,
-        round=table.radius[shape_index] > 0.0,
+        round_axis=table.axis[shape_index],
         mass=mass,
         inv_mass=inv_mass,
         inertia=moments,

@@ -46,6 +46,41 @@ def box_mass_properties(size: ArrayLike) -> MassProperties:
     return MassProperties(volume, np.zeros(3), np.diag(volume / 12 * squares))
 
 
+def cylinder_mass_properties(radius: float, height: float) -> MassProperties:
+    """Mass properties of a cylinder along z about its centre.
+
+    Equation: V = pi r^2 h, I_zz = V r^2 / 2, I_xx = V (3 r^2 + h^2) / 12
+    """
+    volume = np.pi * radius**2 * height
+    across = volume * (3.0 * radius**2 + height**2) / 12.0
+    return MassProperties(volume, np.zeros(3), np.diag([across, across, 0.5 * volume * radius**2]))
+
+
+def capsule_mass_properties(radius: float, height: float) -> MassProperties:
+    """Mass properties of a capsule along z about its centre; the height is that of its cylinder.
+
+    Equation: the cylinder, and two half spheres with their centres of mass 3/8 r beyond its ends:
+        I_xx = I_xx(cylinder) + V_s (2/5 r^2 + 3/8 h r + h^2 / 4), V_s = 4/3 pi r^3
+    """
+    cylinder = cylinder_mass_properties(radius, height)
+    ball = 4 / 3 * np.pi * radius**3
+    across = ball * (0.4 * radius**2 + 0.375 * height * radius + 0.25 * height**2)
+    ends = np.diag([across, across, 0.4 * ball * radius**2])
+    return MassProperties(cylinder.volume + ball, np.zeros(3), cylinder.inertia + ends)
+
+
+def cone_mass_properties(radius: float, height: float) -> MassProperties:
+    """Mass properties of a cone along z, its apex up and its origin at half its height.
+
+    Equation: V = pi r^2 h / 3, centre of mass h / 4 above the base,
+        I_zz = 3/10 V r^2, I_xx = V (3/20 r^2 + 3/80 h^2)
+    """
+    volume = np.pi * radius**2 * height / 3.0
+    across = volume * (0.15 * radius**2 + 0.0375 * height**2)
+    center = np.array([0.0, 0.0, -0.25 * height])
+    return MassProperties(volume, center, np.diag([across, across, 0.3 * volume * radius**2]))
+
+
 def hull_mass_properties(hull: Hull) -> MassProperties:
     """Mass properties of a convex hull, by exact integrals over tetrahedra.
 

@@ -9,19 +9,22 @@ from typing import NamedTuple
 import numpy as np
 
 from .hull import Hull
-from .shapes import Plane, Shape, Sphere
+from .shapes import Capsule, Cone, Cylinder, Plane, Shape, Sphere
 
-SPHERE, HULL, PLANE = 0, 1, 2
+SPHERE, HULL, PLANE, CAPSULE, DISCS = 0, 1, 2, 3, 4
 
 
 class ShapeTable(NamedTuple):
     """Shapes s with vertices, faces, loops and edges as slices; indices are local to the shape.
 
-    A sphere is one vertex with a radius; a plane is one face and no vertex.
+    A sphere is one vertex with a radius, a capsule two; a plane is one face and no vertex. Cylinders and
+    cones are the hull of two discs about the two vertices: DISCS.
     """
 
-    kind: np.ndarray  # (s,) SPHERE, HULL or PLANE
-    radius: np.ndarray  # [m] (s,) rounding of a sphere, 0 otherwise
+    kind: np.ndarray  # (s,) SPHERE, HULL, PLANE, CAPSULE or DISCS
+    radius: np.ndarray  # [m] (s,) rounding of a sphere or capsule, 0 otherwise
+    disc: np.ndarray  # [m] (s, 2) radii of the discs about the vertices of DISCS
+    axis: np.ndarray  # (s, 3) from the first vertex to the second of CAPSULE and DISCS, unit
     bound: np.ndarray  # [m] (s,) largest distance of any point from the centre of mass
     box_center: np.ndarray  # [m] (s, 3) of the box around the shape along the principal axes
     box_half: np.ndarray  # [m] (s, 3) half extents of that box; infinite for a plane
@@ -41,24 +44,36 @@ class ShapeTable(NamedTuple):
 class _Solid(NamedTuple):
     kind: int
     radius: float
+    disc: tuple[float, float]
     vertex: np.ndarray
     face_normal: np.ndarray
     face_distance: np.ndarray
     hull: Hull | None
 
 
+NO_DISCS = (0.0, 0.0)
+NO_FACES = (np.zeros((0, 3)), np.zeros(0))
+
+
 def _solid_in_principal_frame(shape: Shape, center: np.ndarray, axes: np.ndarray) -> _Solid:
     """Move a shape from body axes to the frame (center, axes); columns of `axes` are the axes."""
     if isinstance(shape, Sphere):
         vertex = (np.zeros(3) - center)[None] @ axes
-        return _Solid(SPHERE, shape.radius, vertex, np.zeros((0, 3)), np.zeros(0), None)
+        return _Solid(SPHERE, shape.radius, NO_DISCS, vertex, *NO_FACES, None)
+    if isinstance(shape, Capsule | Cylinder | Cone):
+        ends = np.array([[0.0, 0.0, -0.5 * shape.height], [0.0, 0.0, 0.5 * shape.height]])
+        vertex = (ends - center) @ axes
+        if isinstance(shape, Capsule):
+            return _Solid(CAPSULE, shape.radius, NO_DISCS, vertex, *NO_FACES, None)
+        disc = (shape.radius, shape.radius if isinstance(shape, Cylinder) else 0.0)
+        return _Solid(DISCS, 0.0, disc, vertex, *NO_FACES, None)
     if isinstance(shape, Plane):
         normal = np.asarray(shape.normal, float)[None]
         distance = np.array([shape.offset]) - normal @ center
-        return _Solid(PLANE, 0.0, np.zeros((0, 3)), normal @ axes, distance, None)
+        return _Solid(PLANE, 0.0, NO_DISCS, np.zeros((0, 3)), normal @ axes, distance, None)
     hull = shape.hull
     distance = hull.face_distance - hull.face_normal @ center
-    return _Solid(HULL, 0.0, (hull.vertices - center) @ axes, hull.face_normal @ axes, distance, hull)
+    return _Solid(HULL, 0.0, NO_DISCS, (hull.vertices - center) @ axes, hull.face_normal @ axes, distance, hull)
 
 
 def _starts(counts: list[int]) -> np.ndarray:
@@ -85,7 +100,7 @@ def build_shape_table(
     shape_index = np.zeros(len(solids), np.int64)
     for body, (shape, center, axes) in enumerate(solids):
         solid = _solid_in_principal_frame(shape, np.asarray(center, float), np.asarray(axes, float))
-        key = (solid.kind, solid.radius, solid.vertex.tobytes(), solid.face_normal.tobytes(),
+        key = (solid.kind, solid.radius, solid.disc, solid.vertex.tobytes(), solid.face_normal.tobytes(),
                solid.face_distance.tobytes())  # fmt: skip
         shape_index[body] = index_of.setdefault(key, len(unique))
         if shape_index[body] == len(unique):
@@ -93,10 +108,21 @@ def build_shape_table(
     return _flatten(unique), shape_index
 
 
+def _axis(solid: _Solid) -> np.ndarray:
+    """Unit axis of round solids, zero for others."""
+    if solid.kind not in (CAPSULE, DISCS):
+        return np.zeros(3)
+    along = solid.vertex[1] - solid.vertex[0]
+    return along / np.linalg.norm(along)
+
+
 def _box(solid: _Solid) -> tuple[np.ndarray, np.ndarray]:
     if solid.kind == PLANE:
         return np.zeros(3), np.full(3, np.inf)
-    low, high = solid.vertex.min(axis=0), solid.vertex.max(axis=0)
+    # A disc reaches r sqrt(1 - a^2) along an axis that has the cosine a with its own.
+    wide = np.outer(solid.disc, np.sqrt(np.maximum(1.0 - _axis(solid) ** 2, 0.0)))[: len(solid.vertex)]
+    wide = wide if solid.kind == DISCS else 0.0
+    low, high = (solid.vertex - wide).min(axis=0), (solid.vertex + wide).max(axis=0)
     return 0.5 * (low + high), 0.5 * (high - low) + solid.radius
 
 
@@ -105,17 +131,19 @@ def _flatten(unique: list[_Solid]) -> ShapeTable:
     loop_counts: list[int] = []
     neighbor_counts: list[int] = []
     for solid, hull in zip(unique, hulls, strict=True):
-        if hull is None:  # a plane's face has no loop, a sphere's vertex no neighbours
+        if hull is None:  # a plane's face has no loop, the vertices of round solids no neighbours
             loop_counts += [0] * len(solid.face_normal)
             neighbor_counts += [0] * len(solid.vertex)
         else:
             loop_counts += np.diff(hull.face_offset).tolist()
             neighbor_counts += np.diff(hull.neighbor_offset).tolist()
-    bound = [np.linalg.norm(s.vertex, axis=1).max(initial=0.0) + s.radius for s in unique]
+    bound = [np.linalg.norm(s.vertex, axis=1).max(initial=0.0) + s.radius + max(s.disc) for s in unique]
     bound = [np.inf if s.kind == PLANE else b for s, b in zip(unique, bound, strict=True)]
     return ShapeTable(
         kind=np.array([s.kind for s in unique], np.int64),
         radius=np.array([s.radius for s in unique], np.float64),
+        disc=np.array([s.disc for s in unique], np.float64).reshape(-1, 2),
+        axis=np.array([_axis(s) for s in unique]).reshape(-1, 3),
         bound=np.array(bound, np.float64),
         box_center=np.array([_box(s)[0] for s in unique]).reshape(-1, 3),
         box_half=np.array([_box(s)[1] for s in unique]).reshape(-1, 3),

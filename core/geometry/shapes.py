@@ -14,6 +14,9 @@ from .hull import Hull, box_hull, build_hull
 from .mass_properties import (
     MassProperties,
     box_mass_properties,
+    capsule_mass_properties,
+    cone_mass_properties,
+    cylinder_mass_properties,
     hull_mass_properties,
     sphere_mass_properties,
 )
@@ -68,6 +71,81 @@ class Box:
     def mass_properties(self) -> MassProperties:
         """Volume, centre of mass and inertia at density 1."""
         return _with_volume(box_mass_properties(self.size))
+
+
+class Capsule:
+    """Cylinder with a half sphere on each end, about the body's origin, along its z axis."""
+
+    def __init__(self, radius: float, height: float) -> None:
+        """Store the extents.
+
+        Args:
+            radius: Radius [m], positive.
+            height: Height without the half spheres [m], positive.
+
+        Raises:
+            ShapeError: An extent is not a positive finite number.
+        """
+        self.radius = float(_positive(radius, "radius", ()))
+        self.height = float(_positive(height, "height", ()))
+
+    def __repr__(self) -> str:
+        return f"Capsule({self.radius:g}, {self.height:g})"
+
+    @cached_property
+    def mass_properties(self) -> MassProperties:
+        """Volume, centre of mass and inertia at density 1."""
+        return _with_volume(capsule_mass_properties(self.radius, self.height))
+
+
+class Cylinder:
+    """Cylinder, about the body's origin, along its z axis."""
+
+    def __init__(self, radius: float, height: float) -> None:
+        """Store the extents.
+
+        Args:
+            radius: Radius [m], positive.
+            height: Full height [m], positive.
+
+        Raises:
+            ShapeError: An extent is not a positive finite number.
+        """
+        self.radius = float(_positive(radius, "radius", ()))
+        self.height = float(_positive(height, "height", ()))
+
+    def __repr__(self) -> str:
+        return f"Cylinder({self.radius:g}, {self.height:g})"
+
+    @cached_property
+    def mass_properties(self) -> MassProperties:
+        """Volume, centre of mass and inertia at density 1."""
+        return _with_volume(cylinder_mass_properties(self.radius, self.height))
+
+
+class Cone:
+    """Cone with its apex up, along the body's z axis; the origin lies at half its height."""
+
+    def __init__(self, radius: float, height: float) -> None:
+        """Store the extents.
+
+        Args:
+            radius: Radius [m], positive.
+            height: Full height [m], positive.
+
+        Raises:
+            ShapeError: An extent is not a positive finite number.
+        """
+        self.radius = float(_positive(radius, "radius", ()))
+        self.height = float(_positive(height, "height", ()))
+
+    def __repr__(self) -> str:
+        return f"Cone({self.radius:g}, {self.height:g})"
+
+    @cached_property
+    def mass_properties(self) -> MassProperties:
+        """Volume, centre of mass and inertia at density 1."""
+        return _with_volume(cone_mass_properties(self.radius, self.height))
 
 
 class ConvexHull:
@@ -134,7 +212,7 @@ class Plane:
         return f"Plane(({', '.join(f'{x:g}' for x in self.normal)}), {self.offset:g})"
 
 
-Shape = Sphere | Box | ConvexHull | Plane
+Shape = Sphere | Box | Capsule | Cylinder | Cone | ConvexHull | Plane
 
 
 def shape_to_dict(shape: Shape) -> dict[str, Any]:
@@ -144,6 +222,12 @@ def shape_to_dict(shape: Shape) -> dict[str, Any]:
             return {"type": "sphere", "radius": shape.radius}
         case Box():
             return {"type": "box", "size": shape.size.tolist()}
+        case Capsule():
+            return {"type": "capsule", "radius": shape.radius, "height": shape.height}
+        case Cylinder():
+            return {"type": "cylinder", "radius": shape.radius, "height": shape.height}
+        case Cone():
+            return {"type": "cone", "radius": shape.radius, "height": shape.height}
         case ConvexHull():
             return {"type": "convex_hull", "points": shape.points.tolist()}
         case Plane():
@@ -159,6 +243,9 @@ def shape_from_dict(values: dict[str, Any]) -> Shape:
     makers = {
         "sphere": lambda: Sphere(values["radius"]),
         "box": lambda: Box(values["size"]),
+        "capsule": lambda: Capsule(values["radius"], values["height"]),
+        "cylinder": lambda: Cylinder(values["radius"], values["height"]),
+        "cone": lambda: Cone(values["radius"], values["height"]),
         "convex_hull": lambda: ConvexHull(values["points"]),
         "plane": lambda: Plane(values["normal"], values["offset"]),
     }

@@ -1,8 +1,11 @@
-"""Support points: the vertex of a hull farthest along a direction."""
+"""Support points: the vertex of a hull, or the point of a round shape, farthest along a direction."""
+
+import math
 
 import numpy as np
 
-from ..jit import inlined
+from ..jit import inlined, inner
+from .shape_table import DISCS
 
 # A start for hill climbing where none is known (typed: a literal 0 would compile a second version).
 ANY_VERTEX = np.int64(0)
@@ -59,3 +62,20 @@ def aligned_face(shapes, s, d):
         if cosine > best_cosine:
             best, best_cosine = f, cosine
     return best, best_cosine
+
+
+@inner
+def support_point(shapes, s, d):
+    """Point of shape `s` farthest along `d`, in its own frame; without the rounding of its radius."""
+    if shapes.kind[s] != DISCS:
+        return vertex(shapes, s, support_vertex(shapes, s, d, ANY_VERTEX))
+    a = shapes.axis[s]
+    along = a[0] * d[0] + a[1] * d[1] + a[2] * d[2]
+    across = (d[0] - along * a[0], d[1] - along * a[1], d[2] - along * a[2])
+    width = math.sqrt(across[0] * across[0] + across[1] * across[1] + across[2] * across[2])
+    p, q = vertex(shapes, s, ANY_VERTEX), vertex(shapes, s, ANY_VERTEX + 1)
+    hp = p[0] * d[0] + p[1] * d[1] + p[2] * d[2] + shapes.disc[s, 0] * width
+    hq = q[0] * d[0] + q[1] * d[1] + q[2] * d[2] + shapes.disc[s, 1] * width
+    c, radius = (p, shapes.disc[s, 0]) if hp >= hq else (q, shapes.disc[s, 1])
+    k = radius / width if width > 0.0 else 0.0
+    return c[0] + k * across[0], c[1] + k * across[1], c[2] + k * across[2]

@@ -105,6 +105,16 @@ def sweep(masses, contacts, rows, order, first, last, forward, h, push, velocity
     return worst
 
 
+@inlined
+def _without_roll(masses, body, w):
+    """A rotation without its part about the axis of a round body."""
+    axis = vec3.load(masses.round_axis, body)
+    if axis[0] == 0.0 and axis[1] == 0.0 and axis[2] == 0.0:
+        return w
+    axis = mat3.transform(mat3.load(masses.R, body), axis)
+    return vec3.subtract(w, vec3.scale(axis, vec3.dot(w, axis)))
+
+
 @inner
 def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out):
     """Correct the gaps of an island for arms that rotate through the step.
@@ -122,11 +132,10 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
         a, b = contacts.body[c, 0], contacts.body[c, 1]
         wa = (h * velocity[a, 3], h * velocity[a, 4], h * velocity[a, 5])
         wb = (h * velocity[b, 3], h * velocity[b, 4], h * velocity[b, 5])
-        # A sphere's surface turns under its contact, which stays where it is.
-        wa = vec3.scale(wa, 0.0 if masses.round[a] else 1.0)
-        wb = vec3.scale(wb, 0.0 if masses.round[b] else 1.0)
-        ra = (contacts.arm[c, 0, 0], contacts.arm[c, 0, 1], contacts.arm[c, 0, 2])
-        rb = (contacts.arm[c, 1, 0], contacts.arm[c, 1, 1], contacts.arm[c, 1, 2])
+        # The surface of a round body turns under its contact, which stays where it is.
+        wa, wb = _without_roll(masses, a, wa), _without_roll(masses, b, wb)
+        ra = (contacts.core[c, 0, 0], contacts.core[c, 0, 1], contacts.core[c, 0, 2])
+        rb = (contacts.core[c, 1, 0], contacts.core[c, 1, 1], contacts.core[c, 1, 2])
         turning = vec3.dot(wa, wa) * vec3.norm(ra) + vec3.dot(wb, wb) * vec3.norm(rb)
         if turning < 0.25 * limit:
             continue

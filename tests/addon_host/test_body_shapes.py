@@ -75,3 +75,34 @@ def test_plane_looks_along_local_z(stretch, normal):
 def test_hull_takes_shear():
     shape, _ = collision_shape("CONVEX_HULL", CUBE, SHEAR, 1.0)
     np.testing.assert_allclose(shape.points, CUBE @ SHEAR.T)
+
+
+def prism(radius: float, height: float, sides: int = 16) -> np.ndarray:
+    """Two rings of vertices about the origin, along z."""
+    angle = 2 * np.pi * np.arange(sides) / sides
+    ring = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+    return np.array([(x, y, z) for z in (-height / 2, height / 2) for x, y in ring])
+
+
+@pytest.mark.parametrize(
+    ("choice", "kind", "height"), [("CYLINDER", "Cylinder", 3.0), ("CONE", "Cone", 3.0), ("CAPSULE", "Capsule", 1.0)]
+)
+def test_round_shapes_take_the_bounds(choice, kind, height):
+    shape, remark = collision_shape(choice, prism(0.5, 1.5), 2.0 * np.eye(3), 1.0)
+    assert type(shape).__name__ == kind
+    assert (shape.radius, shape.height) == pytest.approx((1.0, height))
+    assert remark is None
+
+
+@pytest.mark.parametrize(
+    ("choice", "vertices", "stretch", "expected"),
+    [
+        ("CYLINDER", prism(0.5, 1.5), np.diag([1.0, 0.5, 1.0]), messages.NOT_ROUND_ABOUT_Z),
+        ("CONE", prism(0.5, 1.5) + UP, np.eye(3), messages.NOT_CENTRED_ABOUT_Z),
+        ("CAPSULE", prism(0.5, 0.9), np.eye(3), messages.TOO_SHORT_FOR_CAPSULE),
+    ],
+)
+def test_round_shapes_that_do_not_fit(choice, vertices, stretch, expected):
+    shape, remark = collision_shape(choice, vertices, stretch, 1.0)
+    assert type(shape).__name__ == "ConvexHull"
+    assert remark == expected

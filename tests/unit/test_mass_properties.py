@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+import topple
 from topple import Box, ConvexHull, ShapeError, Sphere
 from topple.geometry.mass_properties import principal_axes
 
@@ -80,3 +81,31 @@ def test_principal_axes_turn_as_little_as_possible():
     turn = Rotation.from_euler("z", 0.3).as_matrix()
     _, axes = principal_axes(turn @ np.diag([1.0, 2.0, 3.0]) @ turn.T)
     np.testing.assert_allclose(axes, turn, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("shape", "profile"),
+    [
+        (topple.Cylinder(0.4, 1.1), lambda z: np.full_like(z, 0.4)),
+        (topple.Cone(0.4, 1.1), lambda z: 0.4 * (0.55 - z) / 1.1),
+        (
+            topple.Capsule(0.4, 0.6),
+            lambda z: np.sqrt(np.maximum(0.4**2 - np.maximum(np.abs(z) - 0.3, 0.0) ** 2, 0.0)),
+        ),
+    ],
+    ids=["cylinder", "cone", "capsule"],
+)
+def test_bodies_of_revolution(shape, profile):
+    """A stack of thin discs of radius r(z): V = sum pi r^2 dz, I_zz = sum pi r^4 / 2 dz, I_xx = I_zz / 2 + z^2."""
+    half = 0.5 * shape.height + (shape.radius if isinstance(shape, topple.Capsule) else 0.0)
+    count = 200_000
+    z = (np.arange(count) + 0.5) / count * 2 * half - half
+    dz, r = 2 * half / count, profile(z)
+    volume = np.sum(np.pi * r**2) * dz
+    middle = np.sum(np.pi * r**2 * z) * dz / volume
+    spin = np.sum(0.5 * np.pi * r**4) * dz
+    across = 0.5 * spin + np.sum(np.pi * r**2 * (z - middle) ** 2) * dz
+    found = shape.mass_properties
+    assert found.volume == pytest.approx(volume, rel=1e-8)
+    np.testing.assert_allclose(found.center_of_mass, [0, 0, middle], atol=1e-9)
+    np.testing.assert_allclose(found.inertia, np.diag([across, across, spin]), rtol=1e-8)

@@ -1,0 +1,218 @@
+"""Penetration of two convex shapes that overlap: the expanding polytope algorithm.
+
+The difference of the shapes holds the origin; the polytope inside it grows by support points until
+its face nearest to the origin lies on the difference's surface. That face's distance is the depth,
+exact for polyhedra and to DEPTH_ACCURACY of the size for round shapes.
+
+Frame and symbols as in gjk.py: w = p_a - p_b; a face's normal points out of the polytope, so it is
+the direction in which a is farthest inside b: the contact normal, from b to a, is its opposite.
+
+Source: van den Bergen 2003, section 4.3.8; Ericson 2005, section 9.3.8.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..geometry.support import support_point
+from ..jit import inlined, inner
+from ..math3 import mat3, vec3
+
+MAX_POINTS, MAX_FACES = 128, 256
+DEPTH_ACCURACY = 1e-10  # relative to the size: a new point must lie farther out than this
+
+
+class Polytope(NamedTuple):
+    """Working space of one pair."""
+
+    w: np.ndarray  # [m] (MAX_POINTS, 3) points of the difference
+    p_a: np.ndarray  # [m] (MAX_POINTS, 3) the points of a behind them
+    face: np.ndarray  # (MAX_FACES, 3) points, counter-clockwise from outside; the first is -1 where free
+    normal: np.ndarray  # (MAX_FACES, 3)
+    distance: np.ndarray  # [m] (MAX_FACES,) of the face's plane from the origin
+    edge: np.ndarray  # (3 MAX_FACES, 2) outline of the faces that a new point sees
+
+
+def empty_polytope() -> Polytope:
+    """Room for a polytope of MAX_POINTS points."""
+    return Polytope(
+        w=np.zeros((MAX_POINTS, 3)),
+        p_a=np.zeros((MAX_POINTS, 3)),
+        face=np.zeros((MAX_FACES, 3), np.int64),
+        normal=np.zeros((MAX_FACES, 3)),
+        distance=np.zeros(MAX_FACES),
+        edge=np.zeros((3 * MAX_FACES, 2), np.int64),
+    )
+
+
+@inlined
+def difference_support(shapes, sa, ra, p_ba, sb, rb, d):
+    """(w, p_a): the point of a - b farthest along d, and the point of a behind it."""
+    pa = vec3.add(mat3.transform(ra, support_point(shapes, sa, mat3.transform_transposed(ra, d))), p_ba)
+    opposite = vec3.scale(d, -1.0)
+    pb = mat3.transform(rb, support_point(shapes, sb, mat3.transform_transposed(rb, opposite)))
+    return vec3.subtract(pa, pb), pa
+
+
+@inner
+def _set_point(polytope, i, w, p_a):
+    polytope.w[i, 0], polytope.w[i, 1], polytope.w[i, 2] = w
+    polytope.p_a[i, 0], polytope.p_a[i, 1], polytope.p_a[i, 2] = p_a
+
+
+@inner
+def _add_face(polytope, face_count, i, j, k, tiny):
+    """Add the face i, j, k; returns the new number of face rows, or -1 where it has no area."""
+    a, b, c = vec3.load(polytope.w, i), vec3.load(polytope.w, j), vec3.load(polytope.w, k)
+    n = vec3.cross(vec3.subtract(b, a), vec3.subtract(c, a))
+    length = vec3.norm(n)
+    if length <= tiny * tiny or face_count >= MAX_FACES:
+        return -1
+    n = vec3.scale(n, 1.0 / length)
+    polytope.face[face_count, 0], polytope.face[face_count, 1], polytope.face[face_count, 2] = i, j, k
+    polytope.normal[face_count, 0], polytope.normal[face_count, 1], polytope.normal[face_count, 2] = n
+    polytope.distance[face_count] = vec3.dot(n, a)
+    return face_count + 1
+
+
+@inner
+def _start(shapes, sa, ra, p_ba, sb, rb, polytope, tiny):
+    """Make a tetrahedron of support points that has a volume; returns whether there is one."""
+    w, p = difference_support(shapes, sa, ra, p_ba, sb, rb, (1.0, 0.0, 0.0))
+    _set_point(polytope, 0, w, p)
+    far, best = (0.0, 0.0, 0.0), tiny
+    far_p = far
+    for axis in range(3):  # the point farthest from the first
+        for sign in (-1.0, 1.0):
+            d = (sign if axis == 0 else 0.0, sign if axis == 1 else 0.0, sign if axis == 2 else 0.0)
+            x, p = difference_support(shapes, sa, ra, p_ba, sb, rb, d)
+            if vec3.norm(vec3.subtract(x, w)) > best:
+                far, far_p, best = x, p, vec3.norm(vec3.subtract(x, w))
+    if best <= tiny:
+        return False
+    _set_point(polytope, 1, far, far_p)
+    along = vec3.scale(vec3.subtract(far, w), 1.0 / best)
+    t1, t2 = vec3.tangents(along)
+    best = tiny
+    for k in range(6):  # the point farthest from their line
+        c, s = (1.0, 0.5, -0.5, -1.0, -0.5, 0.5)[k], (0.0, 0.866, 0.866, 0.0, -0.866, -0.866)[k]
+        d = vec3.add(vec3.scale(t1, c), vec3.scale(t2, s))
+        x, p = difference_support(shapes, sa, ra, p_ba, sb, rb, d)
+        off = vec3.subtract(x, w)
+        off = vec3.subtract(off, vec3.scale(along, vec3.dot(off, along)))
+        if vec3.norm(off) > best:
+            far, far_p, best = x, p, vec3.norm(off)
+    if best <= tiny:
+        return False
+    _set_point(polytope, 2, far, far_p)
+    n = vec3.cross(along, vec3.subtract(far, w))
+    n = vec3.scale(n, 1.0 / vec3.norm(n))
+    best = tiny
+    for sign in (-1.0, 1.0):  # the point farthest from their plane
+        x, p = difference_support(shapes, sa, ra, p_ba, sb, rb, vec3.scale(n, sign))
+        height = abs(vec3.dot(n, vec3.subtract(x, w)))
+        if height > best:
+            far, far_p, best = x, p, height
+    if best <= tiny:
+        return False
+    _set_point(polytope, 3, far, far_p)
+    return True
+
+
+@inner
+def _first_faces(polytope, tiny):
+    """The four faces of the tetrahedron, outward; returns their number."""
+    a, d = vec3.load(polytope.w, 0), vec3.load(polytope.w, 3)
+    u = vec3.subtract(vec3.load(polytope.w, 1), a)
+    v = vec3.subtract(vec3.load(polytope.w, 2), a)
+    one, two = np.int64(1), np.int64(2)
+    if vec3.dot(vec3.cross(u, v), vec3.subtract(d, a)) > 0.0:
+        one, two = two, one
+    zero, three = np.int64(0), np.int64(3)
+    count = _add_face(polytope, np.int64(0), zero, one, two, tiny)
+    count = _add_face(polytope, count, zero, three, one, tiny)
+    count = _add_face(polytope, count, one, three, two, tiny)
+    return _add_face(polytope, count, two, three, zero, tiny)
+
+
+@inner
+def _expand(polytope, face_count, new, accuracy):
+    """Replace the faces that point `new` sees by faces to their outline; -1 where that is degenerate."""
+    w = vec3.load(polytope.w, new)
+    edges = 0
+    kept = 0
+    for f in range(face_count):
+        if vec3.dot(vec3.load(polytope.normal, f), w) - polytope.distance[f] <= accuracy:
+            for k in range(3):
+                polytope.face[kept, k] = polytope.face[f, k]
+                polytope.normal[kept, k] = polytope.normal[f, k]
+            polytope.distance[kept] = polytope.distance[f]
+            kept += 1
+            continue
+        for k in range(3):
+            i, j = polytope.face[f, k], polytope.face[f, (k + 1) % 3]
+            at = -1
+            for e in range(edges):
+                if polytope.edge[e, 0] == j and polytope.edge[e, 1] == i:
+                    at = e
+            if at >= 0:  # an edge between two seen faces lies within the outline
+                edges -= 1
+                polytope.edge[at, 0], polytope.edge[at, 1] = polytope.edge[edges, 0], polytope.edge[edges, 1]
+            else:
+                polytope.edge[edges, 0], polytope.edge[edges, 1] = i, j
+                edges += 1
+    count = np.int64(kept)
+    for e in range(edges):
+        count = _add_face(polytope, count, polytope.edge[e, 0], polytope.edge[e, 1], new, 0.0)
+        if count < 0:
+            return np.int64(-1)
+    return count
+
+
+@inner
+def _nearest(polytope, face_count):
+    """(normal, distance, p_a) of the face nearest to the origin; p_a lies behind the origin's foot on it."""
+    f = 0
+    for g in range(1, face_count):
+        if polytope.distance[g] < polytope.distance[f]:
+            f = g
+    i, j, k = polytope.face[f, 0], polytope.face[f, 1], polytope.face[f, 2]
+    a, b, c = vec3.load(polytope.w, i), vec3.load(polytope.w, j), vec3.load(polytope.w, k)
+    n = vec3.load(polytope.normal, f)
+    foot = vec3.scale(n, polytope.distance[f])
+    area = vec3.dot(n, vec3.cross(vec3.subtract(b, a), vec3.subtract(c, a)))
+    u = vec3.dot(n, vec3.cross(vec3.subtract(b, foot), vec3.subtract(c, foot))) / area
+    v = vec3.dot(n, vec3.cross(vec3.subtract(c, foot), vec3.subtract(a, foot))) / area
+    u, v = min(max(u, 0.0), 1.0), min(max(v, 0.0), 1.0)
+    p = vec3.add(vec3.scale(vec3.load(polytope.p_a, i), u), vec3.scale(vec3.load(polytope.p_a, j), v))
+    p = vec3.add(p, vec3.scale(vec3.load(polytope.p_a, k), max(1.0 - u - v, 0.0)))
+    return n, polytope.distance[f], p
+
+
+@inner
+def penetration(shapes, sa, ra, p_ba, sb, rb, axis, size, polytope):
+    """Depth of two overlapping convex cores.
+
+    Args:
+        axis: Normal to fall back on where the shapes only touch in a point, from b to a.
+
+    Returns:
+        (separation, normal, p_a): separation is minus the depth, the normal from b to a.
+    """
+    tiny = 1e-9 * size
+    if not _start(shapes, sa, ra, p_ba, sb, rb, polytope, tiny):
+        return 0.0, axis, p_ba
+    face_count = _first_faces(polytope, tiny)
+    if face_count < 0:
+        return 0.0, axis, p_ba
+    n, distance, p_a = _nearest(polytope, face_count)
+    for points in range(4, MAX_POINTS):
+        w, p = difference_support(shapes, sa, ra, p_ba, sb, rb, n)
+        if vec3.dot(n, w) - distance <= DEPTH_ACCURACY * size:
+            break
+        _set_point(polytope, points, w, p)
+        face_count = _expand(polytope, face_count, points, 1e-3 * DEPTH_ACCURACY * size)
+        if face_count < 0:  # no more digits: the face found last stands
+            break
+        n, distance, p_a = _nearest(polytope, face_count)
+    return -distance, vec3.scale(n, -1.0), p_a

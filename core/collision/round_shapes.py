@@ -1,0 +1,299 @@
+"""Contacts of capsules, cylinders and cones with each other, with hulls and with spheres.
+
+Distance and normal come from support points alone: GJK on the cores where they are apart, EPA where
+they overlap; the rounding of spheres and capsules is taken off afterwards. The manifold is what the
+two shapes turn to each other (a face, a disc, a line), clipped; its deepest point is always kept, so
+that a rim or a side touches where the curved surface does and not at a corner of its outline.
+
+Frame and symbols as in gjk.py. Source: van den Bergen 2003, section 4.3.
+"""
+
+import math
+
+import numpy as np
+
+from ..geometry.shape_table import CAPSULE, DISCS, HULL
+from ..geometry.support import aligned_face, vertex
+from ..jit import inlined, inner
+from ..math3 import mat3, vec3
+from .epa import difference_support, penetration
+from .gjk import MAX_ITERATIONS, PA, W, reduce_simplex, weighted
+from .manifold import CLIP_COSINE, add_candidate, cut_polygon
+
+# A disc stands for itself by so many points of its rim, besides the deepest one.
+RIM_POINTS = 12
+RIM_COSINE = tuple(math.cos(2.0 * math.pi * k / RIM_POINTS) for k in range(RIM_POINTS))
+RIM_SINE = tuple(math.sin(2.0 * math.pi * k / RIM_POINTS) for k in range(RIM_POINTS))
+# A line of the surface (side of a cylinder, a capsule's core) is in contact along its length where it
+# lies within this sine of the contact plane; beyond, only its deeper end can touch.
+LINE_SINE = 0.3
+DEEPEST = np.int64(-1)  # feature id of the deepest point
+SEPARATED, OVERLAPPING = 0, 1
+
+
+@inner
+def closest_cores(shapes, sa, ra, p_ba, sb, rb, direction, size, simplex):
+    """GJK on support points: (status, distance, normal, p_a) of two convex cores."""
+    v = direction
+    if vec3.dot(v, v) == 0.0:
+        v = p_ba
+    if vec3.dot(v, v) == 0.0:
+        v = (1.0, 0.0, 0.0)
+    count = 0
+    nearest2 = 1e300
+    touching2 = (1e-9 * size) ** 2
+    for iteration in range(MAX_ITERATIONS):
+        w, pa = difference_support(shapes, sa, ra, p_ba, sb, rb, vec3.scale(v, -1.0))
+        vv = vec3.dot(v, v)
+        if iteration > 0 and vv - vec3.dot(v, w) <= 1e-13 * vv:
+            break
+        simplex[count, W], simplex[count, W + 1], simplex[count, W + 2] = w
+        simplex[count, PA], simplex[count, PA + 1], simplex[count, PA + 2] = pa
+        count = reduce_simplex(simplex, count + 1)
+        if count == 0:
+            return OVERLAPPING, 0.0, v, v
+        new = weighted(simplex, count, W)
+        if vec3.dot(new, new) <= touching2:
+            return OVERLAPPING, 0.0, v, v
+        if vec3.dot(new, new) >= nearest2:  # nothing nearer can be found with these digits
+            break
+        v, nearest2 = new, vec3.dot(new, new)
+    distance = vec3.norm(v)
+    return SEPARATED, distance, vec3.scale(v, 1.0 / distance), weighted(simplex, count, PA)
+
+
+@inlined
+def _put(scratch, i, p, tag):
+    scratch.polygon[0, i, 0], scratch.polygon[0, i, 1], scratch.polygon[0, i, 2] = p
+    scratch.tag[0, i] = tag
+
+
+@inner
+def _load_feature(shapes, s, r, offset, n, row, scratch):
+    """Write what shape `s` turns to the direction n (out of it, world axes) to polygon `row`.
+
+    Returns:
+        Number of points: 1 a point (none is written), 2 a line, more a polygon, counter-clockwise
+        seen from outside.
+    """
+    d = mat3.transform_transposed(r, n)
+    if shapes.kind[s] == HULL:
+        face, cosine = aligned_face(shapes, s, d)
+        if cosine < CLIP_COSINE:
+            return 1
+        first, last = shapes.loop_start[face], shapes.loop_start[face + 1]
+        for k in range(first, last):
+            p = vec3.add(mat3.transform(r, vertex(shapes, s, shapes.loop[k])), offset)
+            scratch.polygon[row, k - first, 0], scratch.polygon[row, k - first, 1] = p[0], p[1]
+            scratch.polygon[row, k - first, 2] = p[2]
+            scratch.tag[row, k - first] = shapes.loop[k]
+        return last - first
+    if shapes.kind[s] != CAPSULE and shapes.kind[s] != DISCS:
+        return 1
+    axis = vec3.load(shapes.axis, s)
+    along = vec3.dot(axis, d)
+    zero = np.int64(0)
+    c0, c1 = vertex(shapes, s, zero), vertex(shapes, s, zero + 1)
+    end = 1 if along > 0.0 else 0
+    if shapes.kind[s] == DISCS and abs(along) > CLIP_COSINE and shapes.disc[s, end] > 0.0:
+        t1, t2 = vec3.tangents(axis)
+        c, radius = (c1 if end == 1 else c0), shapes.disc[s, end]
+        turn = 1.0 if end == 1 else -1.0
+        for k in range(RIM_POINTS):
+            spoke = vec3.add(vec3.scale(t1, RIM_COSINE[k]), vec3.scale(t2, turn * RIM_SINE[k]))
+            p = vec3.add(mat3.transform(r, vec3.add(c, vec3.scale(spoke, radius))), offset)
+            scratch.polygon[row, k, 0], scratch.polygon[row, k, 1], scratch.polygon[row, k, 2] = p
+            scratch.tag[row, k] = k
+        return RIM_POINTS
+    if shapes.kind[s] == DISCS:
+        across = vec3.subtract(d, vec3.scale(axis, along))
+        width = vec3.norm(across)
+        if width == 0.0:
+            return 1
+        across = vec3.scale(across, 1.0 / width)
+        c0 = vec3.add(c0, vec3.scale(across, shapes.disc[s, 0]))
+        c1 = vec3.add(c1, vec3.scale(across, shapes.disc[s, 1]))
+    line = vec3.subtract(c1, c0)
+    if abs(vec3.dot(line, d)) > LINE_SINE * vec3.norm(line):
+        return 1
+    for k in range(2):
+        p = vec3.add(mat3.transform(r, c0 if k == 0 else c1), offset)
+        scratch.polygon[row, k, 0], scratch.polygon[row, k, 1], scratch.polygon[row, k, 2] = p
+        scratch.tag[row, k] = k
+    return 2
+
+
+@inner
+def _cut_line(scratch, row, n, distance):
+    """Keep the part of the line in polygon `row` with n . x <= distance; returns its points left."""
+    p, q = vec3.load(scratch.polygon[row], 0), vec3.load(scratch.polygon[row], 1)
+    hp, hq = vec3.dot(n, p) - distance, vec3.dot(n, q) - distance
+    if hp > 0.0 and hq > 0.0:
+        return 0
+    if hp > 0.0 or hq > 0.0:
+        x = vec3.add(p, vec3.scale(vec3.subtract(q, p), hp / (hp - hq)))
+        k = 0 if hp > 0.0 else 1
+        scratch.polygon[row, k, 0], scratch.polygon[row, k, 1], scratch.polygon[row, k, 2] = x
+    return 2
+
+
+@inner
+def _add_feature_points(scratch, row, count, plane_point, plane_normal, n, rounding, sign, margin):
+    """Add the points of polygon `row` over the other shape's plane as candidates.
+
+    Args:
+        plane_point, plane_normal: Plane of the other core's feature.
+        n: Contact normal, from b to a.
+        rounding: (that of a, that of b) [m].
+        sign: 1 where the points are of a, -1 where they are of b.
+    """
+    slope = vec3.dot(plane_normal, n)
+    for i in range(count):
+        p = vec3.load(scratch.polygon[row], i)
+        gap = vec3.dot(plane_normal, vec3.subtract(p, plane_point)) / slope * sign
+        separation = gap - rounding[0] - rounding[1]
+        if separation > margin:
+            continue
+        on_a = p if sign > 0.0 else vec3.add(p, vec3.scale(n, gap))
+        on_a = vec3.subtract(on_a, vec3.scale(n, rounding[0]))
+        feature = (scratch.tag[row, i] << 1) | (1 if sign > 0.0 else 0)
+        add_candidate(scratch, on_a, n, separation, feature)
+
+
+@inner
+def _clip_features(count_a, count_b, n, rounding, margin, scratch):
+    """Candidates where the features in polygon 0 (of a) and polygon 1 (of b) lie over each other."""
+    if count_a == 1 or count_b == 1:
+        return
+    if count_a == 2 and count_b == 2:
+        _overlap_lines(n, rounding, margin, scratch)
+        return
+    # The reference gives the plane and the sides; the other one is cut by them. Polygon 2 keeps it.
+    by_b = count_b > 2
+    reference, count = (1, count_b) if by_b else (0, count_a)
+    incident, left = (0, count_a) if by_b else (1, count_b)
+    corner = vec3.load(scratch.polygon[reference], 0)
+    u = vec3.subtract(vec3.load(scratch.polygon[reference], 1), corner)
+    v = vec3.subtract(vec3.load(scratch.polygon[reference], 2), corner)
+    outward = vec3.cross(u, v)
+    outward = vec3.scale(outward, 1.0 / vec3.norm(outward))
+    if abs(vec3.dot(outward, n)) < 0.5:
+        return
+    for k in range(count):
+        scratch.outline[k, 0], scratch.outline[k, 1], scratch.outline[k, 2] = vec3.load(
+            scratch.polygon[reference], k
+        )
+    row = incident
+    if row == 1:  # cut_polygon works in rows 0 and 1, from 0
+        for k in range(left):
+            _put(scratch, k, vec3.load(scratch.polygon[1], k), scratch.tag[1, k])
+        row = 0
+    previous = vec3.load(scratch.outline, count - 1)
+    for k in range(count):
+        corner = vec3.load(scratch.outline, k)
+        side = vec3.cross(vec3.subtract(corner, previous), outward)
+        if left == 2:
+            left = _cut_line(scratch, row, side, vec3.dot(side, corner))
+        else:
+            left = cut_polygon(scratch, row, left, side, vec3.dot(side, corner), k)
+            row = 1 - row
+        previous = corner
+        if left == 0:
+            return
+    plane = vec3.load(scratch.outline, 0)
+    _add_feature_points(scratch, row, left, plane, outward, n, rounding, 1.0 if by_b else -1.0, margin)
+
+
+@inner
+def _overlap_lines(n, rounding, margin, scratch):
+    """Candidates at the ends of the common part of two lines that lie nearly along each other."""
+    a0, a1 = vec3.load(scratch.polygon[0], 0), vec3.load(scratch.polygon[0], 1)
+    b0, b1 = vec3.load(scratch.polygon[1], 0), vec3.load(scratch.polygon[1], 1)
+    u, v = vec3.subtract(a1, a0), vec3.subtract(b1, b0)
+    uu, vv = vec3.dot(u, u), vec3.dot(v, v)
+    c = vec3.cross(u, v)
+    if vec3.dot(c, c) > 0.01 * uu * vv:  # they cross: the deepest point is all there is
+        return
+    t0, t1 = vec3.dot(vec3.subtract(b0, a0), u) / uu, vec3.dot(vec3.subtract(b1, a0), u) / uu
+    low, high = max(0.0, min(t0, t1)), min(1.0, max(t0, t1))
+    if low >= high:
+        return
+    for k in range(2):
+        t = low if k == 0 else high
+        on_a = vec3.add(a0, vec3.scale(u, t))
+        w = (t - t0) / (t1 - t0)
+        on_b = vec3.add(b0, vec3.scale(v, w))
+        gap = vec3.dot(n, vec3.subtract(on_a, on_b))
+        separation = gap - rounding[0] - rounding[1]
+        if separation <= margin:
+            add_candidate(scratch, vec3.subtract(on_a, vec3.scale(n, rounding[0])), n, separation, np.int64(k))
+
+
+@inner
+def collide_round(shapes, sa, ra, p_ba, sb, rb, axis, margin, size, scratch, simplex, polytope):
+    """Contacts of two convex shapes of which at least one is round; `axis` (3,) of the pair is kept."""
+    rounding = (shapes.radius[sa], shapes.radius[sb])
+    rounded = rounding[0] + rounding[1]
+    last = axis[0], axis[1], axis[2]
+    if vec3.dot(last, last) > 0.0:
+        w, _p = difference_support(shapes, sa, ra, p_ba, sb, rb, vec3.scale(last, -1.0))
+        if vec3.dot(last, w) - rounded > margin:
+            return
+    status, distance, n, p_a = closest_cores(shapes, sa, ra, p_ba, sb, rb, last, size, simplex)
+    if status == OVERLAPPING:
+        fallback = last if vec3.dot(last, last) > 0.0 else (0.0, 0.0, 1.0)
+        distance, n, p_a = penetration(shapes, sa, ra, p_ba, sb, rb, fallback, size, polytope)
+    axis[0], axis[1], axis[2] = n
+    if distance - rounded > margin:
+        return
+    origin = (0.0, 0.0, 0.0)
+    count_a = _load_feature(shapes, sa, ra, p_ba, vec3.scale(n, -1.0), 0, scratch)
+    count_b = _load_feature(shapes, sb, rb, origin, n, 1, scratch)
+    _clip_features(count_a, count_b, n, rounding, margin, scratch)
+    _add_deepest(scratch, vec3.subtract(p_a, vec3.scale(n, rounding[0])), n, distance - rounded, size)
+
+
+@inner
+def _add_deepest(scratch, p_a, n, separation, size):
+    """Add the deepest point, in place of a candidate that lies there already."""
+    for i in range(scratch.count[0]):
+        apart = vec3.norm(vec3.subtract(vec3.load(scratch.p_a, i), p_a))
+        if apart < 1e-3 * size and scratch.separation[i] <= separation + 1e-9 * size:
+            return
+    add_candidate(scratch, p_a, n, separation, DEEPEST)
+
+
+@inner
+def collide_round_with_plane(shapes, s, r, offset, n, distance, sign, margin, scratch):
+    """Contacts of a capsule, cylinder or cone with the half-space n . x <= distance; see collide_with_plane."""
+    n_local = mat3.transform_transposed(r, n)
+    axis = vec3.load(shapes.axis, s)
+    along = vec3.dot(axis, n_local)
+    across = vec3.subtract(n_local, vec3.scale(axis, along))
+    width = vec3.norm(across)
+    across = vec3.scale(across, -1.0 / width) if width > 0.0 else (0.0, 0.0, 0.0)
+    t1, t2 = vec3.tangents(axis)
+    for end in range(2):
+        c = vertex(shapes, s, np.int64(end))
+        disc = shapes.disc[s, end]
+        _add_on_plane(shapes, s, r, offset, vec3.add(c, vec3.scale(across, disc)), n, distance, sign, margin,
+                      np.int64(end), scratch)  # fmt: skip
+        if disc > 0.0 and abs(along) > CLIP_COSINE:
+            for k in range(RIM_POINTS):
+                spoke = vec3.add(vec3.scale(t1, RIM_COSINE[k]), vec3.scale(t2, RIM_SINE[k]))
+                x = vec3.add(c, vec3.scale(spoke, disc))
+                _add_on_plane(shapes, s, r, offset, x, n, distance, sign, margin,
+                              np.int64(2 + 2 * k + end), scratch)  # fmt: skip
+
+
+@inner
+def _add_on_plane(shapes, s, r, offset, x, n, distance, sign, margin, feature, scratch):
+    """Add the point x of the core (its own frame), less its rounding, over a plane."""
+    p = vec3.subtract(vec3.add(mat3.transform(r, x), offset), vec3.scale(n, shapes.radius[s]))
+    separation = vec3.dot(n, p) - distance
+    if separation > margin:
+        return
+    if sign > 0.0:
+        add_candidate(scratch, p, n, separation, feature)
+    else:
+        add_candidate(scratch, vec3.subtract(p, vec3.scale(n, separation)), vec3.scale(n, -1.0), separation, feature)

@@ -1,0 +1,85 @@
+"""Distance and depth of every pair of shapes against a search over all directions.
+
+The separation of two convex shapes is the largest gap between their support planes over all
+directions: the distance where they are apart, minus the depth where they overlap. The search of
+`topple.verification` shares no code with the collision kernels.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+import topple
+from scipy.spatial.transform import Rotation
+from topple.verification import _Frame, _smallest_overlap, _Solid
+
+SHAPES = ["sphere", "box", "capsule", "cylinder", "cone", "hull"]
+
+
+def make(kind: str, rng: np.random.Generator) -> topple.Shape:
+    radius, height = rng.uniform(0.2, 0.6), rng.uniform(0.3, 1.2)
+    return {
+        "sphere": lambda: topple.Sphere(radius),
+        "box": lambda: topple.Box(rng.uniform(0.3, 1.2, 3)),
+        "capsule": lambda: topple.Capsule(radius, height),
+        "cylinder": lambda: topple.Cylinder(radius, height),
+        "cone": lambda: topple.Cone(radius, height),
+        "hull": lambda: topple.ConvexHull(rng.normal(size=(14, 3)) * 0.4),
+    }[kind]()
+
+
+def searched(shapes, poses) -> float:
+    positions = np.array([position for position, _ in poses])
+    rotations = np.array([Rotation.from_quat(q, scalar_first=True).as_matrix() for _, q in poses])
+    frame = _Frame([_Solid.of(shape) for shape in shapes], positions, rotations, {})
+    return -_smallest_overlap(frame.solid(0), frame.solid(1))[0]
+
+
+def random_pose(rng: np.random.Generator, spread: float):
+    direction = rng.normal(size=3)
+    direction *= rng.uniform(0.0, spread) / np.linalg.norm(direction)
+    return direction, Rotation.random(random_state=int(rng.integers(1 << 30))).as_quat(scalar_first=True)
+
+
+@pytest.mark.parametrize(("one", "other"), itertools.combinations_with_replacement(SHAPES, 2))
+def test_separation(one, other):
+    """To 1e-6 of the size, apart and overlapping, and the points and the normal belong to it."""
+    rng = np.random.default_rng(SHAPES.index(one) * 10 + SHAPES.index(other))
+    for _ in range(12):
+        shapes = make(one, rng), make(other, rng)
+        poses = random_pose(rng, 0.1), random_pose(rng, 1.6)
+        found = topple.closest_points(shapes[0], poses[0], shapes[1], poses[1])
+        assert found.separation == pytest.approx(searched(shapes, poses), abs=1e-6)
+        np.testing.assert_allclose(np.linalg.norm(found.normal), 1.0, atol=1e-12)
+        np.testing.assert_allclose(
+            found.point_a - found.point_b, found.separation * found.normal, atol=1e-12
+        )
+
+
+@pytest.mark.parametrize(("one", "other"), itertools.combinations_with_replacement(SHAPES, 2))
+def test_swapped_shapes_give_the_same(one, other):
+    """Swapping a and b turns the normal around and leaves the separation."""
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        a, b = make(one, rng), make(other, rng)
+        pose_a, pose_b = random_pose(rng, 0.1), random_pose(rng, 1.5)
+        found = topple.closest_points(a, pose_a, b, pose_b)
+        swapped = topple.closest_points(b, pose_b, a, pose_a)
+        assert swapped.separation == pytest.approx(found.separation, abs=2e-9)
+        if found.separation > 1e-3:  # where they overlap the deepest direction need not be unique
+            np.testing.assert_allclose(swapped.normal, -found.normal, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_plane(kind):
+    """The lowest point of a shape over a plane, by the support function of the independent check."""
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        shape, pose = make(kind, rng), random_pose(rng, 2.0)
+        plane = topple.Plane((0.0, 0.6, 0.8), 0.3)
+        found = topple.closest_points(shape, pose, plane, ((0, 0, 0), (1, 0, 0, 0)))
+        rotation = Rotation.from_quat(pose[1], scalar_first=True).as_matrix()
+        solid = _Frame([_Solid.of(shape)], pose[0][None], rotation[None], {}).solid(0)
+        lowest = -solid.heights(-plane.normal[None])[0]
+        assert found.separation == pytest.approx(lowest - 0.3, abs=1e-12)
+        np.testing.assert_allclose(found.normal, plane.normal, atol=1e-15)

@@ -1,0 +1,85 @@
+"""Cylinders, capsules and cones: they roll, stand and lie on their curved surfaces."""
+
+import math
+
+import numpy as np
+import pytest
+import topple
+
+G = 9.81
+FLOOR = topple.Plane((0, 0, 1), 0.0)
+LYING = (math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0)  # the axis z turned to -y
+UPRIGHT = (1.0, 0.0, 0.0, 0.0)
+
+
+def on_floor(shape, height, orientation=UPRIGHT, *, gravity=(0, 0, -G), floor=FLOOR, **settings):
+    scene = topple.Scene(gravity=gravity)
+    scene.add(topple.Body("floor", floor, kind="static", friction=0.8))
+    scene.add(
+        topple.Body(
+            "body", shape, position=(0, 0, height), orientation=orientation, **{"friction": 0.8, **settings}
+        )
+    )
+    return scene
+
+
+@pytest.mark.parametrize("floor", [FLOOR, topple.Box((100, 100, 2))], ids=["plane", "box"])
+@pytest.mark.parametrize("shape", [topple.Cylinder(0.2, 0.6), topple.Capsule(0.2, 0.5)], ids=repr)
+def test_rolls_down_a_ramp(shape, floor, figure):
+    """a = g sin(angle) / (1 + I / (m r^2)) without slipping, and the height over the ramp stays.
+
+    Source: Newton and Euler for a body of revolution on its side; a cylinder's I / (m r^2) is 1/2. The
+    ramp of 10 degrees is level here and gravity tilted.
+    """
+    angle, seconds = math.radians(10), 2.0
+    gravity = (G * math.sin(angle), 0, -G * math.cos(angle))
+    scene = on_floor(shape, shape.radius, LYING, gravity=gravity, floor=floor)
+    if floor is not FLOOR:
+        scene = topple.Scene(gravity=gravity, bodies=[
+            topple.Body("floor", floor, kind="static", position=(0, 0, -1), friction=0.8), scene.bodies[1],
+        ])  # fmt: skip
+    body = scene.bodies[1]
+    spin_inertia = np.array(body.inertia)[2, 2]
+    expected = G * math.sin(angle) / (1.0 + spin_inertia / (body.mass * shape.radius**2))
+    trajectory = topple.simulate(scene, seconds=seconds, fps=60)
+    way = trajectory.position[-1, 1, 0]
+    figure("way, relative", way / (0.5 * expected * seconds**2) - 1.0, 5e-3)
+    figure("height over the ramp", np.abs(trajectory.position[:, 1, 2] - shape.radius).max(), 1e-5, "m")
+    figure("sideways", np.abs(trajectory.position[:, 1, 1]).max(), 1e-5, "m")
+
+
+@pytest.mark.parametrize(
+    ("shape", "height", "orientation"),
+    [
+        pytest.param(topple.Cylinder(0.2, 0.6), 0.3, UPRIGHT, id="standing cylinder"),
+        pytest.param(topple.Cylinder(0.2, 0.6), 0.2, LYING, id="lying cylinder"),
+        pytest.param(topple.Cylinder(0.2, 0.02), 0.01, UPRIGHT, id="coin"),
+        pytest.param(topple.Cone(0.3, 0.5), 0.25, UPRIGHT, id="cone"),
+        pytest.param(topple.Capsule(0.2, 0.5), 0.2, LYING, id="capsule"),
+    ],
+)
+def test_rests(shape, height, orientation, figure):
+    """A body of revolution on its face or its side is in equilibrium on a level floor, for 5 s."""
+    trajectory = topple.simulate(on_floor(shape, height, orientation), seconds=5.0)
+    drift = np.linalg.norm(trajectory.position[:, 1] - trajectory.position[0, 1], axis=1).max()
+    figure("drift in 5 s", drift, 1e-4, "m")
+
+
+def test_coin_never_gains_energy(figure):
+    """A spinning coin (Euler's disk) wobbles down; contact forces do no work, friction takes some."""
+    tilt = math.radians(30)
+    orientation = (math.cos(tilt / 2), math.sin(tilt / 2), 0.0, 0.0)
+    radius, thickness = 0.1, 0.01
+    height = radius * math.sin(tilt) + 0.5 * thickness * math.cos(tilt)
+    scene = on_floor(
+        topple.Cylinder(radius, thickness), height, orientation, angular_velocity=(0, 0, 20.0), friction=0.5
+    )
+    simulation = topple.Simulation(scene)
+    energy = [simulation.energy()]
+    for _ in range(480):
+        simulation.advance(1 / 240)
+        energy.append(simulation.energy())
+    rise = np.diff(energy).max()
+    figure("largest rise of the energy in a step, relative", max(rise, 0.0) / abs(energy[0]), 1e-3)
+    assert np.isfinite(energy).all()
+    assert simulation.report.max_penetration < 1e-4
