@@ -19,7 +19,9 @@ FLAT_PARENT = "its parent has a zero scale in the frame range, so no keyframe ca
 
 NOT_A_BOX_CENTRE = "its bounds are not centred on its origin or are sheared: the corners' hull is used"
 NOT_A_SPHERE_CENTRE = "its bounds are not centred on its origin, as a Sphere needs: its convex hull is used"
-NOT_ROUND_ABOUT_Z = "its bounds are not as wide along X as along Y, as this shape needs: its convex hull is used"
+NOT_ROUND_ABOUT_Z = (
+    "its bounds are not as wide along X as along Y, as this shape needs: its convex hull is used"
+)
 NOT_CENTRED_ABOUT_Z = "its bounds are not centred on its origin, as this shape needs: its convex hull is used"
 TOO_SHORT_FOR_CAPSULE = "it is not higher than wide, as a Capsule along Z needs: its convex hull is used"
 NOT_ROUND = "its bounds are not as wide as high, as a Sphere needs: its convex hull is used"

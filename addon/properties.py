@@ -32,7 +32,13 @@ SHAPES = (
         "MESH_PLANE",
         3,
     ),
-    ("CAPSULE", "Capsule", "Cylinder with round ends along local Z, as wide and high as the bounds", "MESH_CAPSULE", 4),
+    (
+        "CAPSULE",
+        "Capsule",
+        "Cylinder with round ends along local Z, as wide and high as the bounds",
+        "MESH_CAPSULE",
+        4,
+    ),
     ("CYLINDER", "Cylinder", "Cylinder along local Z, as wide and high as the bounds", "MESH_CYLINDER", 5),
     ("CONE", "Cone", "Cone along local Z with its apex up, as wide and high as the bounds", "MESH_CONE", 6),
 )

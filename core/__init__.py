@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from .errors import SceneError, ShapeError, SolverError, ToppleError
 
 if TYPE_CHECKING:
-    from .geometry.shapes import Box, Capsule, Cone, ConvexHull, Cylinder, Plane, Shape, Sphere
+    from .geometry.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Plane, Shape, Sphere
     from .queries import closest_points, contacts, ray_cast, time_of_impact
     from .report import Report
     from .scene import Body, Motion, Scene
@@ -27,6 +27,7 @@ _HOME = {
     "Body": ".scene",
     "Box": ".geometry.shapes",
     "Capsule": ".geometry.shapes",
+    "Compound": ".geometry.shapes",
     "Cone": ".geometry.shapes",
     "ConvexHull": ".geometry.shapes",
     "Cylinder": ".geometry.shapes",
@@ -51,6 +52,7 @@ __all__ = [
     "Body",
     "Box",
     "Capsule",
+    "Compound",
     "Cone",
     "ConvexHull",
     "Cylinder",

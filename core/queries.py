@@ -4,6 +4,7 @@ A pose is (position [m], orientation (w, x, y, z)) of a shape's own frame, a twi
 velocity [rad/s]) of its origin, both in world axes. Normals point from b to a.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from .collision.narrow_phase import Scratch, collide_shapes, make_scratch
 from .compilation import compile_kernels
 from .dynamics.body_state import quat_multiply, quat_rotate
 from .errors import SolverError
-from .geometry.shape_table import PLANE, SPHERE, ShapeTable, build_shape_table
+from .geometry.shape_table import PLANE, build_shape_table
 from .geometry.shapes import Shape, Sphere
 from .scene import Scene
 
@@ -78,36 +79,59 @@ class _Pair:
     def __init__(self, shape_a: Shape, shape_b: Shape) -> None:
         compile_kernels()
         solids = [(shape, np.zeros(3), np.eye(3)) for shape in (shape_a, shape_b)]
-        self.table, self.index = build_shape_table(solids)
-        if (self.table.kind[self.index] == PLANE).all():
+        self.table, colliders = build_shape_table(solids)
+        self.parts = [colliders.shape[colliders.body == side] for side in (0, 1)]
+        if all((self.table.kind[parts] == PLANE).all() for parts in self.parts):
             raise SolverError("both shapes are planes, which are never at a distance; give one solid shape")
+        self.bound = [float(self.table.bound[parts].max()) for parts in self.parts]
         self.scratch: Scratch = make_scratch(self.table)
-        self.witness, self.axis = np.zeros(3, np.int64), np.zeros(3)
+        shape = (len(self.parts[0]), len(self.parts[1]), 3)
+        self.witness, self.axis = np.zeros(shape, np.int64), np.zeros(shape)
 
     @property
     def size(self) -> float:
         """Bound of the smaller shape [m]."""
-        return float(self.table.bound[self.index].min())
+        return min(self.bound)
 
-    def region(self, pose_a: tuple[Array, Array], pose_b: tuple[Array, Array], margin: float) -> ContactRegion:
-        """All candidates up to `margin` apart."""
-        (p_a, q_a), (p_b, q_b) = pose_a, pose_b
-        count = collide_shapes(
-            self.table, self.index[0], _matrix(q_a), p_a - p_b, self.index[1], _matrix(q_b),
-            self.witness, self.axis, margin, self.scratch,
-        )  # fmt: skip
-        found = self.scratch.manifold
-        separation, normal = found.separation[:count].copy(), found.normal[:count].copy()
-        point_a = found.p_a[:count] + p_b
-        return ContactRegion(separation, point_a, point_a - separation[:, None] * normal, normal)
+    def region(
+        self, pose_a: tuple[Array, Array], pose_b: tuple[Array, Array], margin: float
+    ) -> ContactRegion:
+        """All candidates of all parts, up to `margin` apart."""
+        regions = [region for region, _ in self._collide(pose_a, pose_b, margin)]
+        return ContactRegion(*(np.concatenate(columns) for columns in zip(*regions, strict=True)))
 
     def closest(self, pose_a: tuple[Array, Array], pose_b: tuple[Array, Array]) -> ClosestPoints:
-        """The candidate of least separation."""
-        region = self.region(pose_a, pose_b, np.inf)
-        k = int(np.argmin(region.separation))
-        return ClosestPoints(
-            float(region.separation[k]), region.point_a[k], region.point_b[k], region.normal[k]
-        )
+        """The closest points of the closest parts."""
+        nearest: ClosestPoints | None = None
+        for region, deepest in self._collide(pose_a, pose_b, np.inf):
+            if np.isnan(deepest[0]):
+                k = int(np.argmin(region.separation))
+                found = ClosestPoints(*(column[k] for column in region))
+            else:
+                separation, normal, point_a = deepest[0], deepest[1:4], deepest[4:7] + pose_b[0]
+                found = ClosestPoints(separation, point_a, point_a - separation * normal, normal)
+            if nearest is None or found.separation < nearest.separation:
+                nearest = found._replace(separation=float(found.separation))
+        assert nearest is not None  # every shape has a part
+        return nearest
+
+    def _collide(
+        self, pose_a: tuple[Array, Array], pose_b: tuple[Array, Array], margin: float
+    ) -> Iterator[tuple[ContactRegion, Array]]:
+        """Per pair of parts its candidates, and its closest points as the kernel notes them."""
+        (p_a, q_a), (p_b, q_b) = pose_a, pose_b
+        rotation_a, rotation_b = _matrix(q_a), _matrix(q_b)
+        for i, part_a in enumerate(self.parts[0]):
+            for j, part_b in enumerate(self.parts[1]):
+                count = collide_shapes(
+                    self.table, part_a, rotation_a, p_a - p_b, part_b, rotation_b,
+                    self.witness[i, j], self.axis[i, j], margin, self.scratch,
+                )  # fmt: skip
+                found = self.scratch.manifold
+                separation, normal = found.separation[:count].copy(), found.normal[:count].copy()
+                point_a = found.p_a[:count] + p_b
+                point_b = point_a - separation[:, None] * normal
+                yield ContactRegion(separation, point_a, point_b, normal), self.scratch.deepest.copy()
 
 
 def closest_points(shape_a: Shape, pose_a: Pose, shape_b: Shape, pose_b: Pose) -> ClosestPoints:
@@ -156,12 +180,11 @@ def time_of_impact(
     pair = _Pair(shape_a, shape_b)
     a, b = _pose("pose_a", pose_a), _pose("pose_b", pose_b)
     (v_a, w_a), (v_b, w_b) = _twist("twist_a", twist_a), _twist("twist_b", twist_b)
-    bound = np.where(np.isfinite(pair.table.bound), pair.table.bound, 0.0)[pair.index]
-    turning = float(np.linalg.norm(w_a) * bound[0] + np.linalg.norm(w_b) * bound[1])
-    if not np.isfinite(pair.table.bound[pair.index[0]]) and w_a.any():
-        raise SolverError("a plane that turns sweeps all of space; give it no angular velocity")
-    if not np.isfinite(pair.table.bound[pair.index[1]]) and w_b.any():
-        raise SolverError("a plane that turns sweeps all of space; give it no angular velocity")
+    turning = 0.0
+    for bound, w in zip(pair.bound, (w_a, w_b), strict=True):
+        if not np.isfinite(bound) and w.any():
+            raise SolverError("a plane that turns sweeps all of space; give it no angular velocity")
+        turning += float(np.linalg.norm(w)) * bound if w.any() else 0.0
     time = 0.0
     for _ in range(MAX_ADVANCES):
         found = pair.closest(_moved(a, v_a, w_a, time), _moved(b, v_b, w_b, time))
@@ -208,7 +231,7 @@ def _cast_at(
     pair = _Pair(_POINT, shape)
     distance = 0.0
     upright = np.array([1.0, 0.0, 0.0, 0.0])
-    size = float(pair.table.bound[pair.index[1]])
+    size = pair.bound[1]
     accuracy = IMPACT_ACCURACY * (size if np.isfinite(size) else 1.0)
     for _ in range(MAX_ADVANCES):
         found = pair.closest((start + distance * along, upright), pose)

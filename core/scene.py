@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import SceneError, ShapeError
-from .geometry.shapes import Box, ConvexHull, Plane, Shape, shape_from_dict, shape_to_dict
+from .geometry.shapes import Box, Compound, ConvexHull, Plane, Shape, shape_from_dict, shape_to_dict
 
 SCHEMA, SCHEMA_VERSION = "topple-scene", 1
 DEFAULT_DENSITY = 1000.0  # water [kg/m^3]
@@ -133,7 +133,9 @@ class Body:
             raise SceneError(f"a body's name is {name!r}; give it a non-empty string", field="name")
         if not isinstance(shape, Shape):
             raise SceneError(
-                f"its shape is {shape!r}; use one of the shapes that topple has, such as topple.Box", body=name, field="shape"
+                f"its shape is {shape!r}; use one of the shapes that topple has, such as topple.Box",
+                body=name,
+                field="shape",
             )
         read = _Reader(name)
         kind = read.choice("kind", kind, get_args(BodyKind))
@@ -412,8 +414,10 @@ def _mass_values(
     """Mass, centre of mass and inertia from what was given and from the shape."""
     try:
         solid = None if isinstance(shape, Plane) else shape.mass_properties
-        if isinstance(shape, Box | ConvexHull):
-            _ = shape.hull
+        parts = [part for part, _, _ in shape.placed_parts()] if isinstance(shape, Compound) else [shape]
+        for part in parts:
+            if isinstance(part, Box | ConvexHull):
+                _ = part.hull
     except ShapeError as error:
         raise ShapeError(error.reason, body=read.body) from error
     center = np.zeros(3) if solid is None else solid.center_of_mass

@@ -30,7 +30,7 @@ from .diagnostics import (
     rotation_matrices,
 )
 from .errors import SceneError
-from .geometry.shapes import Box, Capsule, Cone, Cylinder, Plane, Shape, Sphere
+from .geometry.shapes import Box, Capsule, Compound, Cone, Cylinder, Plane, Shape, Sphere
 from .report import Report
 from .scene import Body, Scene
 from .trajectory import Trajectory
@@ -116,16 +116,19 @@ def frame_penetrations(
         SceneError: As for `verify`.
     """
     _check_match(scene, trajectory)
-    solids = [_Solid.of(body.shape) for body in scene.bodies]
-    rotations = rotation_matrices(trajectory.orientation)
-    low, high = _boxes(solids, trajectory.position, rotations)
-    may_meet = _may_meet(scene.bodies)
+    parts = [(owner, solid) for owner, body in enumerate(scene.bodies) for solid in _solids(body.shape)]
+    owners, solids = np.array([owner for owner, _ in parts], np.int64), [solid for _, solid in parts]
+    names = tuple(trajectory.names[owner] for owner in owners)
+    positions = trajectory.position[:, owners]
+    rotations = rotation_matrices(trajectory.orientation)[:, owners]
+    low, high = _boxes(solids, positions, rotations)
+    may_meet = _may_meet([scene.bodies[owner] for owner in owners]) & (owners[:, None] != owners)
     known_directions: dict[tuple[int, int], Array] = {}
     found = []
     for frame in range(len(trajectory.times)):
-        placed = _Frame(solids, trajectory.position[frame], rotations[frame], known_directions)
+        placed = _Frame(solids, positions[frame], rotations[frame], known_directions)
         pairs = _close_pairs(low[frame], high[frame])
-        found.append(_deepest(placed, pairs[may_meet[pairs[:, 0], pairs[:, 1]]], trajectory.names))
+        found.append(_deepest(placed, pairs[may_meet[pairs[:, 0], pairs[:, 1]]], names))
         if progress is not None:
             progress("verify", frame + 1, len(trajectory.times))
     return found
@@ -209,6 +212,28 @@ class _Solid:
             reach = reach + np.linalg.norm(across, axis=1)[:, None] * self.discs
         return reach.max(axis=1) + self.radius
 
+    def moved(self, position: Array, rotation: Array) -> "_Solid":
+        """The same solid elsewhere."""
+        normals = self.normals @ rotation.T
+        return _Solid(
+            self.vertices @ rotation.T + position,
+            normals,
+            self.distances + normals @ position,
+            self.edges @ rotation.T + position,
+            self.radius,
+            self.discs,
+            None if self.axis is None else rotation @ self.axis,
+        )
+
+
+def _solids(shape: Shape) -> list[_Solid]:
+    """The convex solids a shape consists of, in the body's frame."""
+    if isinstance(shape, Compound):
+        return [
+            _Solid.of(part).moved(position, rotation) for part, position, rotation in shape.placed_parts()
+        ]
+    return [_Solid.of(shape)]
+
 
 class _Frame:
     """All solids at their places in one frame, moved to the world when first needed."""
@@ -226,17 +251,7 @@ class _Frame:
 
     def solid(self, body: int) -> _Solid:
         if body not in self._placed:
-            solid, position, rotation = self._solids[body], self._position[body], self._rotation[body]
-            normals = solid.normals @ rotation.T
-            self._placed[body] = _Solid(
-                solid.vertices @ rotation.T + position,
-                normals,
-                solid.distances + normals @ position,
-                solid.edges @ rotation.T + position,
-                solid.radius,
-                solid.discs,
-                None if solid.axis is None else rotation @ solid.axis,
-            )
+            self._placed[body] = self._solids[body].moved(self._position[body], self._rotation[body])
         return self._placed[body]
 
 

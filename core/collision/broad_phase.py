@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..geometry.shape_table import PLANE, ShapeTable
+from ..geometry.shape_table import PLANE, Colliders, ShapeTable
 from ..jit import allocating_kernel, inlined, inner, kernel
 
 STATUS_OK, STATUS_FULL = 0, 1
@@ -25,10 +25,10 @@ FAT_STEPS = 4.0  # and by the motion of so many steps, so that a flying body is 
 
 
 class PairTable(NamedTuple):
-    """Overlapping pairs in slots; a < b in the order of bodies. A slot keeps its number for life."""
+    """Overlapping pairs in slots; a < b in the order of colliders. A slot keeps its number for life."""
 
     hash_slot: np.ndarray  # (power of two,) slot + 1, 0 where empty
-    body: np.ndarray  # (slots, 2), first -1 where the slot is free
+    collider: np.ndarray  # (slots, 2), first -1 where the slot is free
     free: np.ndarray  # (slots,) stack of free slots
     counter: np.ndarray  # HIGH: slots ever used, FREE: entries of `free`, COUNT: pairs
     witness: np.ndarray  # (slots, 3) kind, feature of a, feature of b: see separating_plane.py
@@ -41,7 +41,7 @@ class PairTable(NamedTuple):
 
 
 class SortedBoxes(NamedTuple):
-    """Fat boxes and their endpoints in order along each axis; an endpoint is 2 body + (0 min, 1 max)."""
+    """Fat boxes and their endpoints in order along each axis; an endpoint is 2 collider + (0 min, 1 max)."""
 
     low: np.ndarray  # [m] (n, 3)
     high: np.ndarray  # [m] (n, 3)
@@ -53,7 +53,7 @@ def empty_pairs(capacity: int) -> PairTable:
     hash_size = 1 << int(np.ceil(np.log2(max(4 * capacity, 16))))
     return PairTable(
         hash_slot=np.zeros(hash_size, np.int64),
-        body=np.full((capacity, 2), -1, np.int64),
+        collider=np.full((capacity, 2), -1, np.int64),
         free=np.zeros(capacity, np.int64),
         counter=np.zeros(3, np.int64),
         witness=np.zeros((capacity, 3), np.int64),
@@ -91,7 +91,7 @@ def _find(pairs, a, b):
     at = _hash(a, b, size)
     while True:  # ends: at least three quarters of the places are empty
         slot = pairs.hash_slot[at] - 1
-        if slot < 0 or (pairs.body[slot, 0] == a and pairs.body[slot, 1] == b):
+        if slot < 0 or (pairs.collider[slot, 0] == a and pairs.collider[slot, 1] == b):
             return at
         at = (at + 1) & (size - 1)
 
@@ -100,8 +100,8 @@ def _find(pairs, a, b):
 def _rehash(pairs):
     """Enter all live slots into an empty hash table."""
     for slot in range(pairs.counter[HIGH]):
-        if pairs.body[slot, 0] >= 0:
-            pairs.hash_slot[_find(pairs, pairs.body[slot, 0], pairs.body[slot, 1])] = slot + 1
+        if pairs.collider[slot, 0] >= 0:
+            pairs.hash_slot[_find(pairs, pairs.collider[slot, 0], pairs.collider[slot, 1])] = slot + 1
 
 
 @inner
@@ -113,14 +113,14 @@ def _add_pair(pairs, a, b):
     if pairs.counter[FREE] > 0:
         pairs.counter[FREE] -= 1
         slot = pairs.free[pairs.counter[FREE]]
-    elif pairs.counter[HIGH] < pairs.body.shape[0]:
+    elif pairs.counter[HIGH] < pairs.collider.shape[0]:
         slot = pairs.counter[HIGH]
         pairs.counter[HIGH] += 1
     else:
         return STATUS_FULL
     pairs.counter[COUNT] += 1
     pairs.hash_slot[at] = slot + 1
-    pairs.body[slot, 0], pairs.body[slot, 1] = a, b
+    pairs.collider[slot, 0], pairs.collider[slot, 1] = a, b
     pairs.witness[slot, 0] = 0
     pairs.axis[slot, 0], pairs.axis[slot, 1], pairs.axis[slot, 2] = 0.0, 0.0, 0.0
     pairs.point_count[slot] = 0
@@ -136,7 +136,7 @@ def _remove_pair(pairs, a, b):
     slot = pairs.hash_slot[at] - 1
     if slot < 0:
         return
-    pairs.body[slot, 0], pairs.body[slot, 1] = -1, -1
+    pairs.collider[slot, 0], pairs.collider[slot, 1] = -1, -1
     pairs.free[pairs.counter[FREE]] = slot
     pairs.counter[FREE] += 1
     pairs.counter[COUNT] -= 1
@@ -147,7 +147,7 @@ def _remove_pair(pairs, a, b):
         moved = pairs.hash_slot[at] - 1
         if moved < 0:
             return
-        home = _hash(pairs.body[moved, 0], pairs.body[moved, 1], size)
+        home = _hash(pairs.collider[moved, 0], pairs.collider[moved, 1], size)
         if ((at - home) & (size - 1)) >= ((at - gap) & (size - 1)):
             pairs.hash_slot[gap] = moved + 1
             pairs.hash_slot[at] = 0
@@ -155,9 +155,10 @@ def _remove_pair(pairs, a, b):
 
 
 @inlined
-def _may_collide(model, mobile, a, b):
-    """Whether a pair can ever exchange an impulse: one body that moves, and the layers agree."""
-    if not (mobile[a] or mobile[b]):
+def _may_collide(model, owner, mobile, collider_a, collider_b):
+    """Whether a pair can ever exchange an impulse: two bodies, one that moves, and the layers agree."""
+    a, b = owner[collider_a], owner[collider_b]
+    if a == b or not (mobile[a] or mobile[b]):
         return False
     return (model.layers[a] & model.collides_with[b]) != 0 and (model.layers[b] & model.collides_with[a]) != 0
 
@@ -171,7 +172,7 @@ def _overlap(boxes, a, b):
 
 
 @kernel
-def fit_boxes(model, shapes, state, reach, boxes):
+def fit_boxes(colliders, shapes, state, reach, boxes):
     """Refit the fat boxes that their body may leave within the step; returns how many changed.
 
     Args:
@@ -179,8 +180,8 @@ def fit_boxes(model, shapes, state, reach, boxes):
         boxes: Fat boxes; `low` and `high` are written where refitted.
     """
     changed = 0
-    for i in range(state.c.shape[0]):
-        s = model.shape[i]
+    for collider in range(colliders.body.shape[0]):
+        i, s = colliders.body[collider], colliders.shape[collider]
         if shapes.kind[s] == PLANE:
             continue
         fits = True
@@ -190,9 +191,9 @@ def fit_boxes(model, shapes, state, reach, boxes):
             for k in range(3):
                 middle += state.R[i, 3 * row + k] * shapes.box_center[s, k]
                 half += abs(state.R[i, 3 * row + k]) * shapes.box_half[s, k]
-            if middle - half < boxes.low[i, row] or middle + half > boxes.high[i, row]:
+            if middle - half < boxes.low[collider, row] or middle + half > boxes.high[collider, row]:
                 fits = False
-            elif boxes.high[i, row] - boxes.low[i, row] > 2.0 * half + 4.0 * slack:
+            elif boxes.high[collider, row] - boxes.low[collider, row] > 2.0 * half + 4.0 * slack:
                 fits = False  # left over from faster motion: shrink, or it gathers idle pairs
         if fits:
             continue
@@ -202,8 +203,8 @@ def fit_boxes(model, shapes, state, reach, boxes):
             for k in range(3):
                 middle += state.R[i, 3 * row + k] * shapes.box_center[s, k]
                 half += abs(state.R[i, 3 * row + k]) * shapes.box_half[s, k]
-            boxes.low[i, row] = middle - half
-            boxes.high[i, row] = middle + half
+            boxes.low[collider, row] = middle - half
+            boxes.high[collider, row] = middle + half
     return changed
 
 
@@ -214,7 +215,7 @@ def _value(boxes, axis, endpoint):
 
 
 @kernel
-def update_pairs(model, mobile, boxes, pairs):
+def update_pairs(model, owner, mobile, boxes, pairs):
     """Sort the endpoints by insertion and change the overlap table at each exchange.
 
     Returns:
@@ -236,14 +237,14 @@ def update_pairs(model, mobile, boxes, pairs):
                 a, b = min(moving >> 1, passed >> 1), max(moving >> 1, passed >> 1)
                 if moving & 1:  # a maximum moved below a minimum: apart on this axis
                     _remove_pair(pairs, a, b)
-                elif _overlap(boxes, a, b) and _may_collide(model, mobile, a, b):
+                elif _overlap(boxes, a, b) and _may_collide(model, owner, mobile, a, b):
                     status = max(status, _add_pair(pairs, a, b))
             order[k + 1] = moving
     return status
 
 
 @allocating_kernel
-def find_all_pairs(model, mobile, boxes, pairs):
+def find_all_pairs(model, owner, mobile, boxes, pairs):
     """Add every overlapping pair by one sweep along the sorted first axis."""
     n = boxes.low.shape[0]
     active = np.empty(n, np.int64)
@@ -259,7 +260,7 @@ def find_all_pairs(model, mobile, boxes, pairs):
             continue
         for k in range(active_count):
             a, b = min(body, active[k]), max(body, active[k])
-            if _overlap(boxes, a, b) and _may_collide(model, mobile, a, b):
+            if _overlap(boxes, a, b) and _may_collide(model, owner, mobile, a, b):
                 if _add_pair(pairs, a, b) == STATUS_FULL:
                     return STATUS_FULL
         active[active_count] = body
@@ -268,12 +269,12 @@ def find_all_pairs(model, mobile, boxes, pairs):
 
 
 class BroadPhase:
-    """Pairs of bodies whose boxes overlap, kept up to date from step to step."""
+    """Pairs of colliders whose boxes overlap, kept up to date from step to step."""
 
-    def __init__(self, model, shapes: ShapeTable, state, mobile: np.ndarray) -> None:
-        """`mobile` (n,) bool: bodies that move by forces now or later in the run."""
-        n = len(state.c)
-        self.model, self.shapes, self.mobile = model, shapes, mobile
+    def __init__(self, model, shapes: ShapeTable, colliders: Colliders, state, mobile: np.ndarray) -> None:
+        """`mobile` (bodies,) bool: those that move by forces now or later in the run."""
+        n = len(colliders.body)
+        self.model, self.shapes, self.colliders, self.mobile = model, shapes, colliders, mobile
         self.boxes = SortedBoxes(
             np.full((n, 3), np.inf), np.full((n, 3), -np.inf), np.zeros((3, 2 * n), np.int64)
         )
@@ -283,23 +284,24 @@ class BroadPhase:
 
     def _bound_planes(self, state) -> None:
         """Planes fill space; where one is level with an axis, its box ends at its surface."""
-        for i in np.flatnonzero(self.shapes.kind[self.model.shape] == PLANE):
-            face = self.shapes.face_start[self.model.shape[i]]
-            normal = state.R[i].reshape(3, 3) @ self.shapes.face_normal[face]
+        for i in np.flatnonzero(self.shapes.kind[self.colliders.shape] == PLANE):
+            face = self.shapes.face_start[self.colliders.shape[i]]
+            body = self.colliders.body[i]
+            normal = state.R[body].reshape(3, 3) @ self.shapes.face_normal[face]
             self.boxes.low[i], self.boxes.high[i] = -np.inf, np.inf
             for axis in range(3):
                 if abs(normal[axis]) == 1.0:
-                    surface = self.shapes.face_distance[face] * normal[axis] + state.c[i, axis]
+                    surface = self.shapes.face_distance[face] * normal[axis] + state.c[body, axis]
                     (self.boxes.high if normal[axis] > 0 else self.boxes.low)[i, axis] = surface
 
     def update(self, state, reach: np.ndarray) -> None:
         """Refit boxes for the coming step and bring `pairs` up to date."""
-        changed = fit_boxes(self.model, self.shapes, state, reach, self.boxes)
+        changed = fit_boxes(self.colliders, self.shapes, state, reach, self.boxes)
         if not self._sorted:
             self._sort()
-            status = find_all_pairs(self.model, self.mobile, self.boxes, self.pairs)
+            status = find_all_pairs(self.model, self.colliders.body, self.mobile, self.boxes, self.pairs)
         elif changed:
-            status = update_pairs(self.model, self.mobile, self.boxes, self.pairs)
+            status = update_pairs(self.model, self.colliders.body, self.mobile, self.boxes, self.pairs)
         else:
             return
         while status == STATUS_FULL:
@@ -307,8 +309,8 @@ class BroadPhase:
 
     def grow(self) -> int:
         """Double the room for pairs and look for those that found none; returns a status."""
-        self.pairs = grown_pairs(self.pairs, 2 * len(self.pairs.body))
-        return find_all_pairs(self.model, self.mobile, self.boxes, self.pairs)
+        self.pairs = grown_pairs(self.pairs, 2 * len(self.pairs.collider))
+        return find_all_pairs(self.model, self.colliders.body, self.mobile, self.boxes, self.pairs)
 
     def _sort(self) -> None:
         both = np.stack([self.boxes.low, self.boxes.high], axis=1).reshape(-1, 3)

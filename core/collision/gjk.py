@@ -132,6 +132,7 @@ def reduce_simplex(simplex, count):
 
 @inlined
 def weighted(simplex, count, first):
+    """Mean of three columns of the simplex from `first` on, by the weights of its points."""
     x, y, z = 0.0, 0.0, 0.0
     for i in range(count):
         x += simplex[i, WEIGHT] * simplex[i, first]

@@ -67,6 +67,14 @@ def add_candidate(scratch, p_a, normal, separation, feature):
 
 
 @inlined
+def note_deepest(deepest, separation, normal, p_a):
+    """Note a pair's closest points, which are not always among its candidates."""
+    deepest[0] = separation
+    deepest[1], deepest[2], deepest[3] = normal
+    deepest[4], deepest[5], deepest[6] = p_a
+
+
+@inlined
 def _load_face(shapes, s, face, r, offset, scratch):
     """Copy a face's loop into polygon 0 (world axes); returns the number of vertices."""
     first, last = shapes.loop_start[face], shapes.loop_start[face + 1]

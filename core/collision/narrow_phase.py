@@ -18,15 +18,16 @@ from ..jit import inlined, inner, kernel
 from ..math3 import mat3, vec3
 from . import gjk
 from .broad_phase import HIGH
+from .epa import Polytope, empty_polytope
 from .manifold import (
     CLIP_COSINE,
     ManifoldScratch,
     add_candidate,
     clip_faces,
     manifold_scratch,
+    note_deepest,
     reduce_candidates,
 )
-from .epa import Polytope, empty_polytope
 from .primitives import collide_sphere_hull, collide_spheres, collide_with_plane
 from .round_shapes import collide_round, collide_round_with_plane
 from .separating_plane import (
@@ -110,6 +111,7 @@ class Scratch(NamedTuple):
     simplex: np.ndarray
     polytope: Polytope
     counter: np.ndarray  # (2,) witness queries of `collide_shapes`
+    deepest: np.ndarray  # (7,) separation, normal and p_a of the pair's closest points; nan where not noted
 
 
 def make_scratch(shapes: ShapeTable) -> Scratch:
@@ -120,6 +122,7 @@ def make_scratch(shapes: ShapeTable) -> Scratch:
         np.zeros(gjk.SIMPLEX_SHAPE),
         empty_polytope(),
         np.zeros(2, np.int64),
+        np.zeros(7),
     )
 
 
@@ -259,6 +262,7 @@ def _collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, sc
             if _manifold_reaches(manifold, separation, TOLERANCE * size):
                 counter[SURVIVED] += 1
                 axis[0], axis[1], axis[2] = n
+                note_deepest(scratch.deepest, separation, n, p_a)
                 return
             manifold.count[0] = 0
     status, distance, n, p_a, _p_b, count = gjk.closest_points(
@@ -272,6 +276,7 @@ def _collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, sc
         kind, feature_a, feature_b, separation, n, p_a = best_plane(shapes, sa, ra, p_ba, sb, rb, size)
         witness[0], witness[1], witness[2] = kind, feature_a, feature_b
     axis[0], axis[1], axis[2] = n
+    note_deepest(scratch.deepest, separation, n, p_a)
     if separation <= margin:
         _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, manifold)
         _add_deepest(manifold, p_a, n, separation, witness, TOLERANCE * size)
@@ -283,7 +288,7 @@ def _collide_pair(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scr
     kind_a, kind_b = shapes.kind[sa], shapes.kind[sb]
     origin = (0.0, 0.0, 0.0)
     manifold = scratch.manifold
-    round_a, round_b = kind_a == CAPSULE or kind_a == DISCS, kind_b == CAPSULE or kind_b == DISCS
+    round_a, round_b = kind_a in (CAPSULE, DISCS), kind_b in (CAPSULE, DISCS)
     if kind_b == PLANE:
         n = mat3.transform(rb, vec3.load(shapes.face_normal, shapes.face_start[sb]))
         distance = shapes.face_distance[shapes.face_start[sb]]
@@ -300,7 +305,7 @@ def _collide_pair(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scr
             collide_with_plane(shapes, sb, rb, origin, n, distance, -1.0, margin, manifold)
     elif round_a or round_b:
         collide_round(shapes, sa, ra, p_ba, sb, rb, axis, margin, size, manifold, scratch.simplex,
-                      scratch.polytope)  # fmt: skip
+                      scratch.polytope, scratch.deepest)  # fmt: skip
     elif kind_a == SPHERE and kind_b == SPHERE:
         center_a = vec3.add(mat3.transform(ra, vec3.load(shapes.vertex, shapes.vertex_start[sa])), p_ba)
         center_b = mat3.transform(rb, vec3.load(shapes.vertex, shapes.vertex_start[sb]))
@@ -366,7 +371,7 @@ def inherit_impulses(pairs, slot, contacts, count, kept, manifold, reach):
 
 
 @inlined
-def _append_contacts(pairs, slot, p_ba, size, carrier, radius_a, radius_b, manifold, contacts, count):
+def _append_contacts(pairs, slot, a, b, p_ba, size, carrier, radius_a, radius_b, manifold, contacts, count):
     """Append a pair's candidates, reduced, to `contacts`; returns the new count.
 
     Points take over the impulses of the last step; the slot then holds the new features (their
@@ -378,7 +383,7 @@ def _append_contacts(pairs, slot, p_ba, size, carrier, radius_a, radius_b, manif
         c = count + k
         separation = manifold.separation[i]
         contacts.slot[c] = slot
-        contacts.body[c, 0], contacts.body[c, 1] = pairs.body[slot, 0], pairs.body[slot, 1]
+        contacts.body[c, 0], contacts.body[c, 1] = a, b
         contacts.separation[c] = manifold.separation[i]
         contacts.carrier[c] = carrier
         contacts.place[c] = k
@@ -400,7 +405,7 @@ def _append_contacts(pairs, slot, p_ba, size, carrier, radius_a, radius_b, manif
 
 
 @kernel
-def detect_contacts(model, shapes, state, pairs, reach, slack, contacts, scratch):
+def detect_contacts(colliders, shapes, state, pairs, reach, slack, contacts, scratch):
     """Contact points of all pairs that can touch within the step.
 
     Args:
@@ -413,14 +418,15 @@ def detect_contacts(model, shapes, state, pairs, reach, slack, contacts, scratch
     manifold = scratch.manifold
     count = np.int64(0)
     for slot in range(pairs.counter[HIGH]):
-        a, b = pairs.body[slot, 0], pairs.body[slot, 1]
-        if a < 0:
+        if pairs.collider[slot, 0] < 0:
             continue
+        ka, kb = pairs.collider[slot, 0], pairs.collider[slot, 1]
+        a, b = colliders.body[ka], colliders.body[kb]
         if count + 4 > contacts.slot.shape[0]:
             return -1
         margin = reach[a] + reach[b] + slack
         manifold.count[0] = 0
-        sa, sb = model.shape[a], model.shape[b]
+        sa, sb = colliders.shape[ka], colliders.shape[kb]
         ra, rb = mat3.load(state.R, a), mat3.load(state.R, b)
         p_ba = vec3.subtract(vec3.load(state.c, a), vec3.load(state.c, b))
         size = min(shapes.bound[sa], shapes.bound[sb])
@@ -429,8 +435,8 @@ def detect_contacts(model, shapes, state, pairs, reach, slack, contacts, scratch
         if manifold.count[0] > 0:
             carrier = _carrier(witness, shapes.kind[sa], shapes.kind[sb])
             count = _append_contacts(
-                pairs, slot, p_ba, size, carrier, shapes.radius[sa], shapes.radius[sb], manifold, contacts,
-                count,
+                pairs, slot, a, b, p_ba, size, carrier, shapes.radius[sa], shapes.radius[sb], manifold,
+                contacts, count,
             )  # fmt: skip
         else:
             pairs.point_count[slot] = 0
@@ -454,6 +460,7 @@ def collide_shapes(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, scratch)
         witness, axis: What an earlier call with the same shapes left, or zeros; shape (3,).
     """
     scratch.manifold.count[0] = 0
+    scratch.deepest[0] = np.nan
     r_a = (ra[0], ra[1], ra[2], ra[3], ra[4], ra[5], ra[6], ra[7], ra[8])
     r_b = (rb[0], rb[1], rb[2], rb[3], rb[4], rb[5], rb[6], rb[7], rb[8])
     size = min(shapes.bound[sa], shapes.bound[sb])

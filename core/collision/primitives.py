@@ -3,6 +3,8 @@
 Frame: world axes, origin at the centre of mass of b; normals from b to a.
 """
 
+import numpy as np
+
 from ..geometry.support import ANY_VERTEX, CLIMB_FROM, support_vertex, vertex
 from ..jit import inner
 from ..math3 import mat3, vec3

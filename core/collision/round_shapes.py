@@ -18,7 +18,7 @@ from ..jit import inlined, inner
 from ..math3 import mat3, vec3
 from .epa import difference_support, penetration
 from .gjk import MAX_ITERATIONS, PA, W, reduce_simplex, weighted
-from .manifold import CLIP_COSINE, add_candidate, cut_polygon
+from .manifold import CLIP_COSINE, add_candidate, cut_polygon, note_deepest
 
 # A disc stands for itself by so many points of its rim, besides the deepest one.
 RIM_POINTS = 12
@@ -226,11 +226,13 @@ def _overlap_lines(n, rounding, margin, scratch):
         gap = vec3.dot(n, vec3.subtract(on_a, on_b))
         separation = gap - rounding[0] - rounding[1]
         if separation <= margin:
-            add_candidate(scratch, vec3.subtract(on_a, vec3.scale(n, rounding[0])), n, separation, np.int64(k))
+            add_candidate(
+                scratch, vec3.subtract(on_a, vec3.scale(n, rounding[0])), n, separation, np.int64(k)
+            )
 
 
 @inner
-def collide_round(shapes, sa, ra, p_ba, sb, rb, axis, margin, size, scratch, simplex, polytope):
+def collide_round(shapes, sa, ra, p_ba, sb, rb, axis, margin, size, scratch, simplex, polytope, deepest):
     """Contacts of two convex shapes of which at least one is round; `axis` (3,) of the pair is kept."""
     rounding = (shapes.radius[sa], shapes.radius[sb])
     rounded = rounding[0] + rounding[1]
@@ -244,13 +246,15 @@ def collide_round(shapes, sa, ra, p_ba, sb, rb, axis, margin, size, scratch, sim
         fallback = last if vec3.dot(last, last) > 0.0 else (0.0, 0.0, 1.0)
         distance, n, p_a = penetration(shapes, sa, ra, p_ba, sb, rb, fallback, size, polytope)
     axis[0], axis[1], axis[2] = n
+    surface = vec3.subtract(p_a, vec3.scale(n, rounding[0]))
+    note_deepest(deepest, distance - rounded, n, surface)
     if distance - rounded > margin:
         return
     origin = (0.0, 0.0, 0.0)
     count_a = _load_feature(shapes, sa, ra, p_ba, vec3.scale(n, -1.0), 0, scratch)
     count_b = _load_feature(shapes, sb, rb, origin, n, 1, scratch)
     _clip_features(count_a, count_b, n, rounding, margin, scratch)
-    _add_deepest(scratch, vec3.subtract(p_a, vec3.scale(n, rounding[0])), n, distance - rounded, size)
+    _add_deepest(scratch, surface, n, distance - rounded, size)
 
 
 @inner
@@ -265,7 +269,10 @@ def _add_deepest(scratch, p_a, n, separation, size):
 
 @inner
 def collide_round_with_plane(shapes, s, r, offset, n, distance, sign, margin, scratch):
-    """Contacts of a capsule, cylinder or cone with the half-space n . x <= distance; see collide_with_plane."""
+    """Contacts of a capsule, cylinder or cone with the half-space n . x <= distance.
+
+    Arguments as for `primitives.collide_with_plane`.
+    """
     n_local = mat3.transform_transposed(r, n)
     axis = vec3.load(shapes.axis, s)
     along = vec3.dot(axis, n_local)
@@ -296,4 +303,6 @@ def _add_on_plane(shapes, s, r, offset, x, n, distance, sign, margin, feature, s
     if sign > 0.0:
         add_candidate(scratch, p, n, separation, feature)
     else:
-        add_candidate(scratch, vec3.subtract(p, vec3.scale(n, separation)), vec3.scale(n, -1.0), separation, feature)
+        add_candidate(
+            scratch, vec3.subtract(p, vec3.scale(n, separation)), vec3.scale(n, -1.0), separation, feature
+        )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..geometry.mass_properties import principal_axes
-from ..geometry.shape_table import ShapeTable, build_shape_table
+from ..geometry.shape_table import Colliders, ShapeTable, build_shape_table
 from ..scene import Scene
 
 STATIC, KINEMATIC, DYNAMIC = 0, 1, 2
@@ -21,7 +21,7 @@ class BodyModel(NamedTuple):
     """Constants of n bodies."""
 
     kind: np.ndarray  # (n,) STATIC, KINEMATIC or DYNAMIC
-    shape: np.ndarray  # (n,) index into the shape table
+    bound: np.ndarray  # [m] (n,) largest distance of any point from the centre of mass
     round_axis: np.ndarray  # (n, 3) axis about which the body is round, in P; zero where it is not
     mass: np.ndarray  # [kg] (n,)
     inv_mass: np.ndarray  # [1/kg] (n, 3) per world axis: 0 where the axis is locked or the body fixed
@@ -105,11 +105,11 @@ def _axis_order(moments: np.ndarray) -> np.ndarray:
     return np.array([(third + 1) % 3, (third + 2) % 3, third])
 
 
-def build_bodies(scene: Scene) -> tuple[BodyModel, ShapeTable, np.ndarray]:
+def build_bodies(scene: Scene) -> tuple[BodyModel, ShapeTable, Colliders, np.ndarray]:
     """Flatten a scene's bodies.
 
     Returns:
-        The model, the shape table, and `order`: the scene's index of each body, shape (n,).
+        The model, the shape table, the colliders, and `order`: the scene's index of each body, shape (n,).
     """
     order = np.array(sorted(range(len(scene.bodies)), key=lambda i: scene.bodies[i].name), np.int64)
     bodies = [scene.bodies[i] for i in order]
@@ -122,7 +122,13 @@ def build_bodies(scene: Scene) -> tuple[BodyModel, ShapeTable, np.ndarray]:
             moments[i], axes = principal_axes(body.inertia)
             q_OP[i] = _quat_from_axes(axes)
         solids.append((body.shape, body.center_of_mass, axes))
-    table, shape_index = build_shape_table(solids)
+    table, colliders = build_shape_table(solids)
+    bound = np.zeros(n)
+    np.maximum.at(bound, colliders.body, table.bound[colliders.shape])
+    # A body of one round shape is round itself; one of several is not.
+    single = np.bincount(colliders.body, minlength=n)[colliders.body] == 1
+    round_axis = np.zeros((n, 3))
+    round_axis[colliders.body[single]] = table.axis[colliders.shape[single]]
     kind = np.array([_KIND[b.kind] for b in bodies], np.int64)
     dynamic = kind == DYNAMIC
     mass = np.array([b.mass for b in bodies], float)
@@ -133,8 +139,8 @@ def build_bodies(scene: Scene) -> tuple[BodyModel, ShapeTable, np.ndarray]:
     spins = dynamic & ~lock_angular.all(axis=1)
     model = BodyModel(
         kind=kind,
-        shape=shape_index,
-        round_axis=table.axis[shape_index],
+        bound=bound,
+        round_axis=round_axis,
         mass=mass,
         inv_mass=inv_mass,
         inertia=moments,
@@ -149,7 +155,7 @@ def build_bodies(scene: Scene) -> tuple[BodyModel, ShapeTable, np.ndarray]:
         p_Oc=np.array([b.center_of_mass for b in bodies], float).reshape(n, 3),
         q_OP=q_OP,
     )
-    return model, table, order
+    return model, table, colliders, order
 
 
 def initial_state(scene: Scene, order: np.ndarray, model: BodyModel) -> BodyState:

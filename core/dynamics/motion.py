@@ -233,23 +233,25 @@ def move_bodies(model, state, plan, gravity, h):
 
 
 @allocating_kernel
-def measure_reach(model, shapes, plan, pairs, h, reach_out):
+def measure_reach(model, owner, plan, pairs, h, reach_out):
     """Bound how far any point of each body may move in a step [m], shape (n,).
 
     A body that touches a faster one may be hit by it within the step, so it is given the other's
     reach as far as their boxes overlap.
+
+    Args:
+        owner: Body of each collider.
     """
     n = plan.mean.shape[0]
     own = np.empty(n)
     for i in range(n):
         speed = vec3.norm((plan.mean[i, 0], plan.mean[i, 1], plan.mean[i, 2]))
         spin = vec3.norm((plan.mean[i, 3], plan.mean[i, 4], plan.mean[i, 5]))
-        s = model.shape[i]
-        own[i] = h * (speed + (spin * shapes.bound[s] if spin > 0.0 else 0.0))
+        own[i] = h * (speed + (spin * model.bound[i] if spin > 0.0 else 0.0))
         reach_out[i] = own[i]
     for slot in range(pairs.counter[0]):
-        a, b = pairs.body[slot, 0], pairs.body[slot, 1]
-        if a >= 0:
+        if pairs.collider[slot, 0] >= 0:
+            a, b = owner[pairs.collider[slot, 0]], owner[pairs.collider[slot, 1]]
             if model.kind[a] == DYNAMIC:
                 reach_out[a] = max(reach_out[a], own[b])
             if model.kind[b] == DYNAMIC:

@@ -81,6 +81,24 @@ def cone_mass_properties(radius: float, height: float) -> MassProperties:
     return MassProperties(volume, center, np.diag([across, across, 0.3 * volume * radius**2]))
 
 
+def joined_mass_properties(
+    parts: list[tuple[MassProperties, NDArray[np.float64], NDArray[np.float64]]],
+) -> MassProperties:
+    """Mass properties of solids together, each at a position [m] with a rotation matrix.
+
+    Equation: I = sum R I R^T + V (d . d 1 - d d^T), d from the common centre of mass (Steiner)
+    """
+    volume = float(sum(part.volume for part, _, _ in parts))
+    centers = [position + rotation @ part.center_of_mass for part, position, rotation in parts]
+    center = sum(part.volume * c for (part, _, _), c in zip(parts, centers, strict=True)) / volume
+    inertia = np.zeros((3, 3))
+    for (part, _, rotation), c in zip(parts, centers, strict=True):
+        d = c - center
+        inertia += rotation @ part.inertia @ rotation.T
+        inertia += part.volume * (d @ d * np.eye(3) - np.outer(d, d))
+    return MassProperties(volume, np.asarray(center), inertia)
+
+
 def hull_mass_properties(hull: Hull) -> MassProperties:
     """Mass properties of a convex hull, by exact integrals over tetrahedra.
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .hull import Hull
-from .shapes import Capsule, Cone, Cylinder, Plane, Shape, Sphere
+from .shapes import Capsule, Compound, Cone, Cylinder, Plane, Shape, Sphere
 
 SPHERE, HULL, PLANE, CAPSULE, DISCS = 0, 1, 2, 3, 4
 
@@ -39,6 +39,13 @@ class ShapeTable(NamedTuple):
     edge: np.ndarray  # (e, 4) vertex, vertex, left face, right face
     neighbor_start: np.ndarray  # (v + 1,)
     neighbor: np.ndarray  # vertices joined to each vertex by an edge
+
+
+class Colliders(NamedTuple):
+    """The convex shapes of the bodies: one each, several for a compound; in the order of the bodies."""
+
+    body: np.ndarray  # (k,)
+    shape: np.ndarray  # (k,) index into the shape table
 
 
 class _Solid(NamedTuple):
@@ -73,7 +80,9 @@ def _solid_in_principal_frame(shape: Shape, center: np.ndarray, axes: np.ndarray
         return _Solid(PLANE, 0.0, NO_DISCS, np.zeros((0, 3)), normal @ axes, distance, None)
     hull = shape.hull
     distance = hull.face_distance - hull.face_normal @ center
-    return _Solid(HULL, 0.0, NO_DISCS, (hull.vertices - center) @ axes, hull.face_normal @ axes, distance, hull)
+    return _Solid(
+        HULL, 0.0, NO_DISCS, (hull.vertices - center) @ axes, hull.face_normal @ axes, distance, hull
+    )
 
 
 def _starts(counts: list[int]) -> np.ndarray:
@@ -86,26 +95,39 @@ def _joined(parts: list[np.ndarray], empty: tuple[int, ...], dtype: type) -> np.
 
 def build_shape_table(
     solids: list[tuple[Shape, np.ndarray, np.ndarray]],
-) -> tuple[ShapeTable, np.ndarray]:
-    """Flatten the shapes of all bodies; equal solids are stored once.
+) -> tuple[ShapeTable, Colliders]:
+    """Flatten the shapes of all bodies, compounds into their parts; equal solids are stored once.
 
     Args:
         solids: per body its shape, centre of mass [m] (3,) and principal axes (3, 3), body axes.
 
     Returns:
-        The table, and the shape index of each body, shape (bodies,).
+        The table and the colliders.
     """
     index_of: dict[tuple, int] = {}
     unique: list[_Solid] = []
-    shape_index = np.zeros(len(solids), np.int64)
+    bodies: list[int] = []
+    shapes: list[int] = []
     for body, (shape, center, axes) in enumerate(solids):
-        solid = _solid_in_principal_frame(shape, np.asarray(center, float), np.asarray(axes, float))
-        key = (solid.kind, solid.radius, solid.disc, solid.vertex.tobytes(), solid.face_normal.tobytes(),
-               solid.face_distance.tobytes())  # fmt: skip
-        shape_index[body] = index_of.setdefault(key, len(unique))
-        if shape_index[body] == len(unique):
-            unique.append(solid)
-    return _flatten(unique), shape_index
+        for part, part_center, part_axes in _parts(shape, np.asarray(center, float), np.asarray(axes, float)):
+            solid = _solid_in_principal_frame(part, part_center, part_axes)
+            key = (solid.kind, solid.radius, solid.disc, solid.vertex.tobytes(), solid.face_normal.tobytes(),
+                   solid.face_distance.tobytes())  # fmt: skip
+            bodies.append(body)
+            shapes.append(index_of.setdefault(key, len(unique)))
+            if shapes[-1] == len(unique):
+                unique.append(solid)
+    return _flatten(unique), Colliders(np.array(bodies, np.int64), np.array(shapes, np.int64))
+
+
+def _parts(shape: Shape, center: np.ndarray, axes: np.ndarray) -> list[tuple[Shape, np.ndarray, np.ndarray]]:
+    """The convex parts of a shape, each with the body's centre of mass and axes in the part's frame."""
+    if not isinstance(shape, Compound):
+        return [(shape, center, axes)]
+    return [
+        (part, rotation.T @ (center - position), rotation.T @ axes)
+        for part, position, rotation in shape.placed_parts()
+    ]
 
 
 def _axis(solid: _Solid) -> np.ndarray:

@@ -3,11 +3,13 @@
 A shape knows nothing of bodies: its `ShapeError` gets the body's name from `Body`.
 """
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.transform import Rotation
 
 from ..errors import ShapeError
 from .hull import Hull, box_hull, build_hull
@@ -18,6 +20,7 @@ from .mass_properties import (
     cone_mass_properties,
     cylinder_mass_properties,
     hull_mass_properties,
+    joined_mass_properties,
     sphere_mass_properties,
 )
 
@@ -212,7 +215,54 @@ class Plane:
         return f"Plane(({', '.join(f'{x:g}' for x in self.normal)}), {self.offset:g})"
 
 
-Shape = Sphere | Box | Capsule | Cylinder | Cone | ConvexHull | Plane
+class Compound:
+    """Rigid union of shapes at fixed places in the body's frame, such as the parts of a concave body."""
+
+    def __init__(self, parts: Iterable[tuple["Shape", ArrayLike, ArrayLike]]) -> None:
+        """Store the parts.
+
+        Args:
+            parts: (shape, position [m] (3,), orientation (w, x, y, z)) of each part; solid shapes.
+                Where parts overlap, their mass counts twice.
+
+        Raises:
+            ShapeError: There is no part, or one is not usable.
+        """
+        self.parts: tuple[tuple[Shape, NDArray[np.float64], NDArray[np.float64]], ...] = tuple(
+            _part(part) for part in parts
+        )
+        if not self.parts:
+            raise ShapeError("it is a compound without parts; give at least one shape")
+
+    def __repr__(self) -> str:
+        return f"Compound({len(self.parts)} parts)"
+
+    def placed_parts(self) -> list[tuple["Shape", NDArray[np.float64], NDArray[np.float64]]]:
+        """(shape, position, rotation matrix) of every part; compounds within are taken apart."""
+        placed: list[tuple[Shape, NDArray[np.float64], NDArray[np.float64]]] = []
+        for shape, position, orientation in self.parts:
+            rotation = Rotation.from_quat(np.roll(orientation, -1)).as_matrix()
+            if not isinstance(shape, Compound):
+                placed.append((shape, position, rotation))
+                continue
+            for part, inner_position, inner_rotation in shape.placed_parts():
+                placed.append((part, position + rotation @ inner_position, rotation @ inner_rotation))
+        return placed
+
+    @cached_property
+    def mass_properties(self) -> MassProperties:
+        """Volume, centre of mass and inertia at density 1: those of the parts together."""
+        return _with_volume(
+            joined_mass_properties(
+                [
+                    (part.mass_properties, position, rotation)
+                    for part, position, rotation in self.placed_parts()
+                ]
+            )
+        )
+
+
+Shape = Sphere | Box | Capsule | Cylinder | Cone | ConvexHull | Plane | Compound
 
 
 def shape_to_dict(shape: Shape) -> dict[str, Any]:
@@ -232,6 +282,12 @@ def shape_to_dict(shape: Shape) -> dict[str, Any]:
             return {"type": "convex_hull", "points": shape.points.tolist()}
         case Plane():
             return {"type": "plane", "normal": shape.normal.tolist(), "offset": shape.offset}
+        case Compound():
+            parts = [
+                {"shape": shape_to_dict(part), "position": position.tolist(), "orientation": q.tolist()}
+                for part, position, q in shape.parts
+            ]
+            return {"type": "compound", "parts": parts}
 
 
 def shape_from_dict(values: dict[str, Any]) -> Shape:
@@ -248,6 +304,9 @@ def shape_from_dict(values: dict[str, Any]) -> Shape:
         "cone": lambda: Cone(values["radius"], values["height"]),
         "convex_hull": lambda: ConvexHull(values["points"]),
         "plane": lambda: Plane(values["normal"], values["offset"]),
+        "compound": lambda: Compound(
+            [(shape_from_dict(p["shape"]), p["position"], p["orientation"]) for p in values["parts"]]
+        ),
     }
     maker = makers.get(values.get("type", ""))
     if maker is None:
@@ -256,6 +315,24 @@ def shape_from_dict(values: dict[str, Any]) -> Shape:
         return maker()
     except KeyError as error:
         raise ShapeError(f"its {values['type']} has no value {error}; add it") from error
+
+
+def _part(
+    part: tuple["Shape", ArrayLike, ArrayLike],
+) -> tuple["Shape", NDArray[np.float64], NDArray[np.float64]]:
+    try:
+        shape, position, orientation = part
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"a part of it is {part!r}; give (shape, position, orientation)") from error
+    if not isinstance(shape, Shape) or isinstance(shape, Plane):
+        raise ShapeError(f"a part of it is {shape!r}; give a solid shape such as topple.Box")
+    quaternion = _numbers(orientation, "part's orientation", (4,))
+    length = float(np.linalg.norm(quaternion))
+    if length == 0.0:
+        raise ShapeError("a part's orientation is zero; the identity is (1, 0, 0, 0)")
+    # One that is unit already keeps its bits, so that saving and loading change nothing.
+    quaternion = quaternion if abs(length - 1.0) < 1e-15 else quaternion / length
+    return shape, _read_only(_numbers(position, "part's position", (3,))), _read_only(quaternion)
 
 
 def _numbers(value: ArrayLike, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:

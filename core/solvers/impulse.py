@@ -28,7 +28,7 @@ from ..dynamics.islands import build_islands, empty_graph, empty_islands
 from ..dynamics.kinematic import KinematicPaths
 from ..dynamics.motion import empty_plan, measure_reach, move_bodies, plan_free_motion, update_all_derived
 from ..errors import SolverError
-from ..geometry.shape_table import ShapeTable
+from ..geometry.shape_table import Colliders, ShapeTable
 from ..scene import Scene
 from ..settings import OVERLAP_SPEED, RELATIVE_TOLERANCE
 from .impulse_collisions import empty_collisions, resolve_collisions
@@ -81,7 +81,7 @@ class ImpulseSolver:
 
 def build_pipeline(scene: Scene, settings: ImpulseSolver) -> tuple["ImpulsePipeline", np.ndarray]:
     """The pipeline of a scene, before its first look ahead, and `order`: the scene's index of each body."""
-    model, shapes, order = build_bodies(scene)
+    model, shapes, colliders, order = build_bodies(scene)
     state = initial_state(scene, order, model)
     bodies = [scene.bodies[i] for i in order]
     paths = KinematicPaths(bodies, model)
@@ -89,7 +89,7 @@ def build_pipeline(scene: Scene, settings: ImpulseSolver) -> tuple["ImpulsePipel
     update_all_derived(model, state)
     mobile = np.array([b.is_movable for b in bodies])
     pipeline = ImpulsePipeline(
-        settings, model, shapes, state, paths,
+        settings, model, shapes, colliders, state, paths,
         gravity=scene.gravity, multiply=scene.combine == "multiply", mobile=mobile,
         names=[b.name for b in bodies],
     )  # fmt: skip
@@ -104,6 +104,7 @@ class ImpulsePipeline:
         settings: ImpulseSolver,
         model: BodyModel,
         shapes: ShapeTable,
+        colliders: Colliders,
         state: BodyState,
         paths: KinematicPaths,
         *,
@@ -113,17 +114,16 @@ class ImpulsePipeline:
         names: list[str],
     ) -> None:
         """`mobile` (n,): bodies that move by forces now or later; `multiply`: how coefficients combine."""
-        self.settings, self.model, self.shapes, self.state, self.paths = settings, model, shapes, state, paths
+        self.settings, self.model, self.shapes, self.colliders = settings, model, shapes, colliders
+        self.state, self.paths = state, paths
         self.gravity, self.multiply = np.asarray(gravity, float), multiply
         self.gravity_size = float(np.linalg.norm(self.gravity))
         self.names = names
         self.masses = body_masses(model, state)
         self.time = 0.0
         n = len(state.c)
-        self.tolerance = min(
-            [settings.tolerance, *(RELATIVE_TOLERANCE * self.shapes.bound[model.shape[mobile]])]
-        )
-        self.broad_phase = BroadPhase(model, shapes, state, mobile)
+        self.tolerance = min([settings.tolerance, *(RELATIVE_TOLERANCE * model.bound[mobile])])
+        self.broad_phase = BroadPhase(model, shapes, colliders, state, mobile)
         self.plan = empty_plan(n)
         self.reach = np.zeros(n)
         self.end_velocity = np.zeros((n, 6))
@@ -194,7 +194,7 @@ class ImpulsePipeline:
             self.paths.release_due(self.state, self.time)
             self.paths.set_velocities(self.state, self.time, h)
             plan_free_motion(self.model, self.state, self.gravity, h, self.plan)
-            measure_reach(self.model, self.shapes, self.plan, self.broad_phase.pairs, h, self.reach)
+            measure_reach(self.model, self.colliders.body, self.plan, self.broad_phase.pairs, h, self.reach)
         with self._stage("broad phase"):
             self.broad_phase.update(self.state, self.reach)
         with self._stage("narrow phase"):
@@ -203,7 +203,7 @@ class ImpulsePipeline:
     def _detect(self) -> None:
         while True:
             count = detect_contacts(
-                self.model, self.shapes, self.state, self.broad_phase.pairs, self.reach,
+                self.colliders, self.shapes, self.state, self.broad_phase.pairs, self.reach,
                 self.tolerance, self.contacts, self.scratch,
             )  # fmt: skip
             if count >= 0:
@@ -319,7 +319,12 @@ class ImpulsePipeline:
         pairs = self.broad_phase.pairs
         for slot, value in depth.items():
             pairs.allowance[slot] = value
-        return [(int(pairs.body[s, 0]), int(pairs.body[s, 1]), d) for s, d in sorted(depth.items())]
+        bodies = self.colliders.body[pairs.collider]
+        deepest: dict[tuple[int, int], float] = {}
+        for slot, value in sorted(depth.items()):
+            a, b = int(bodies[slot, 0]), int(bodies[slot, 1])
+            deepest[a, b] = max(deepest.get((a, b), 0.0), value)
+        return [(a, b, value) for (a, b), value in deepest.items()]
 
     @property
     def witness_survival(self) -> float:

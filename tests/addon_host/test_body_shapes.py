@@ -85,7 +85,8 @@ def prism(radius: float, height: float, sides: int = 16) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("choice", "kind", "height"), [("CYLINDER", "Cylinder", 3.0), ("CONE", "Cone", 3.0), ("CAPSULE", "Capsule", 1.0)]
+    ("choice", "kind", "height"),
+    [("CYLINDER", "Cylinder", 3.0), ("CONE", "Cone", 3.0), ("CAPSULE", "Capsule", 1.0)],
 )
 def test_round_shapes_take_the_bounds(choice, kind, height):
     shape, remark = collision_shape(choice, prism(0.5, 1.5), 2.0 * np.eye(3), 1.0)

@@ -14,6 +14,7 @@ from scipy.spatial.transform import Rotation
 from topple.verification import _Frame, _smallest_overlap, _Solid
 
 SHAPES = ["sphere", "box", "capsule", "cylinder", "cone", "hull"]
+PAIRS = list(itertools.combinations_with_replacement(SHAPES, 2))
 
 
 def make(kind: str, rng: np.random.Generator) -> topple.Shape:
@@ -41,7 +42,7 @@ def random_pose(rng: np.random.Generator, spread: float):
     return direction, Rotation.random(random_state=int(rng.integers(1 << 30))).as_quat(scalar_first=True)
 
 
-@pytest.mark.parametrize(("one", "other"), itertools.combinations_with_replacement(SHAPES, 2))
+@pytest.mark.parametrize(("one", "other"), PAIRS)
 def test_separation(one, other):
     """To 1e-6 of the size, apart and overlapping, and the points and the normal belong to it."""
     rng = np.random.default_rng(SHAPES.index(one) * 10 + SHAPES.index(other))
@@ -51,12 +52,10 @@ def test_separation(one, other):
         found = topple.closest_points(shapes[0], poses[0], shapes[1], poses[1])
         assert found.separation == pytest.approx(searched(shapes, poses), abs=1e-6)
         np.testing.assert_allclose(np.linalg.norm(found.normal), 1.0, atol=1e-12)
-        np.testing.assert_allclose(
-            found.point_a - found.point_b, found.separation * found.normal, atol=1e-12
-        )
+        np.testing.assert_allclose(found.point_a - found.point_b, found.separation * found.normal, atol=1e-12)
 
 
-@pytest.mark.parametrize(("one", "other"), itertools.combinations_with_replacement(SHAPES, 2))
+@pytest.mark.parametrize(("one", "other"), PAIRS)
 def test_swapped_shapes_give_the_same(one, other):
     """Swapping a and b turns the normal around and leaves the separation."""
     rng = np.random.default_rng(1)

@@ -113,5 +113,5 @@ def test_broad_phase_keeps_all_pairs():
             for i, j in itertools.combinations(range(len(low)), 2)
             if (low[i] <= high[j]).all() and (low[j] <= high[i]).all()
         }
-        pairs = broad.pairs.body[: broad.pairs.counter[0]]
+        pairs = broad.pairs.collider[: broad.pairs.counter[0]]
         assert {tuple(p) for p in pairs[pairs[:, 0] >= 0].tolist()} == expected

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
 import topple
+from scipy.spatial.transform import Rotation
 from topple import Box, ConvexHull, ShapeError, Sphere
 from topple.geometry.mass_properties import principal_axes
 
@@ -96,7 +96,7 @@ def test_principal_axes_turn_as_little_as_possible():
     ids=["cylinder", "cone", "capsule"],
 )
 def test_bodies_of_revolution(shape, profile):
-    """A stack of thin discs of radius r(z): V = sum pi r^2 dz, I_zz = sum pi r^4 / 2 dz, I_xx = I_zz / 2 + z^2."""
+    """A stack of thin discs: dV = pi r^2 dz, dI_zz = r^2 / 2 dV, dI_xx = (r^2 / 4 + z^2) dV."""
     half = 0.5 * shape.height + (shape.radius if isinstance(shape, topple.Capsule) else 0.0)
     count = 200_000
     z = (np.arange(count) + 0.5) / count * 2 * half - half

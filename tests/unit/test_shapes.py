@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from topple import Box, ConvexHull, Plane, ShapeError, Sphere
+from topple import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Plane, ShapeError, Sphere
 from topple.geometry.shapes import shape_from_dict, shape_to_dict
 
 
@@ -45,7 +45,22 @@ def test_sizes_are_copies_nobody_can_change():
 
 @pytest.mark.parametrize(
     "shape",
-    [Sphere(0.1), Box((1, 2, 1 / 3)), ConvexHull([*np.eye(3), (0, 0, 0)]), Plane((1, 2, 3), 0.7)],
+    [
+        Sphere(0.1),
+        Box((1, 2, 1 / 3)),
+        Capsule(0.1, 1 / 3),
+        Cylinder(0.1, 1 / 3),
+        Cone(0.1, 1 / 3),
+        ConvexHull([*np.eye(3), (0, 0, 0)]),
+        Plane((1, 2, 3), 0.7),
+        Compound(
+            [
+                (Sphere(0.1), (1, 2, 3), (1, 2, 3, 4)),
+                (Compound([(Box((1, 1, 1)), (0, 0, 1), (1, 0, 0, 0))]), (0, 0, 0), (0, 1, 0, 0)),
+            ]
+        ),
+    ],
+    ids=lambda shape: type(shape).__name__,
 )
 def test_shapes_survive_json(shape):
     again = shape_from_dict(json.loads(json.dumps(shape_to_dict(shape))))
@@ -65,3 +80,18 @@ def test_shapes_survive_json(shape):
 def test_bad_shape_descriptions(values, reason):
     with pytest.raises(ShapeError, match=reason):
         shape_from_dict(values)
+
+
+@pytest.mark.parametrize(
+    ("parts", "reason"),
+    [
+        ([], "without parts"),
+        ([(Plane((0, 0, 1), 0), (0, 0, 0), (1, 0, 0, 0))], "solid shape"),
+        ([(Sphere(1), (0, 0, 0))], "shape, position, orientation"),
+        ([(Sphere(1), (0, 0, 0), (0, 0, 0, 0))], "orientation is zero"),
+        ([(Sphere(1), (0, np.nan, 0), (1, 0, 0, 0))], "position"),
+    ],
+)
+def test_compound_refuses(parts, reason):
+    with pytest.raises(ShapeError, match=reason):
+        Compound(parts)
