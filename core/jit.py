@@ -132,3 +132,11 @@ def allocating_kernel(function: Callable) -> Callable:
 def allocating_inner(function: Callable) -> Callable:
     """The same for a function that only kernels call."""
     return _compile(function, no_cpython_wrapper=True)
+
+
+def merged(function: Callable) -> Callable:
+    """The same for a stage of one kernel, which becomes a part of it before anything is compiled.
+
+    A chain of large functions is otherwise compiled once more at each of its links.
+    """
+    return _compile(function, _nrt=False, inline="always", no_cpython_wrapper=True)

@@ -12,7 +12,7 @@ the distance B must move along n to come free. The penetration depth is the smal
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import NamedTuple
 
@@ -30,7 +30,7 @@ from .diagnostics import (
     rotation_matrices,
 )
 from .errors import SceneError
-from .geometry.shapes import Box, Capsule, Compound, Cone, Cylinder, Plane, Shape, Sphere
+from .geometry.shapes import Box, Capsule, Compound, Cone, ConvexSolid, Cylinder, Plane, Shape, Sphere
 from .report import Report
 from .scene import Body, Scene
 from .trajectory import Trajectory
@@ -142,14 +142,14 @@ def _check_match(scene: Scene, trajectory: Trajectory) -> None:
             "give the scene it was baked from"
         )
     length = np.linalg.norm(trajectory.orientation, axis=-1)
-    for field in ("position", "orientation", "linear_velocity", "angular_velocity"):
-        usable = np.isfinite(getattr(trajectory, field)).all(axis=-1)
-        if field == "orientation":
+    for name in ("position", "orientation", "linear_velocity", "angular_velocity"):
+        usable = np.isfinite(getattr(trajectory, name)).all(axis=-1)
+        if name == "orientation":
             usable &= np.abs(length - 1) < 1e-6
         if not usable.all():
             frame, body = np.argwhere(~usable)[0]
             raise SceneError(
-                f"its {field} in frame {frame} is not usable; bake again", body=names[body], field=field
+                f"its {name} in frame {frame} is not usable; bake again", body=names[body], field=name
             )
 
 
@@ -165,17 +165,17 @@ class _Solid:
     distances: Array  # (f,) normal . x on the face
     edges: Array  # (e, 2, 3) endpoints of segments that hold all edges
     radius: float = 0.0
-    discs: Array | None = None  # [m] (2,) radii about the vertices
-    axis: Array | None = None  # (3,) of the discs
+    discs: tuple[float, ...] = ()  # [m] radii about the two vertices
+    axis: Array = field(default_factory=lambda: np.zeros(3))  # of the discs, zero without
 
     @classmethod
-    def of(cls, shape: Shape) -> "_Solid":
+    def of(cls, shape: ConvexSolid | Plane) -> "_Solid":
         none = np.zeros((0, 3))
         if isinstance(shape, Capsule | Cylinder | Cone):
             ends = np.array([[0.0, 0.0, -shape.height / 2], [0.0, 0.0, shape.height / 2]])
             if isinstance(shape, Capsule):
                 return cls(ends, none, np.zeros(0), np.zeros((0, 2, 3)), shape.radius)
-            discs = np.array([shape.radius, shape.radius if isinstance(shape, Cylinder) else 0.0])
+            discs = (shape.radius, shape.radius if isinstance(shape, Cylinder) else 0.0)
             return cls(ends, none, np.zeros(0), np.zeros((0, 2, 3)), 0.0, discs, np.array([0.0, 0.0, 1.0]))
         if isinstance(shape, Sphere):
             return cls(np.zeros((1, 3)), none, np.zeros(0), np.zeros((0, 2, 3)), shape.radius)
@@ -207,9 +207,9 @@ class _Solid:
     def heights(self, directions: Array) -> Array:
         """Support function: how far the solid reaches along each direction [m], shape (d,)."""
         reach = directions @ self.vertices.T
-        if self.discs is not None:
+        if self.discs:
             across = directions - np.outer(directions @ self.axis, self.axis)
-            reach = reach + np.linalg.norm(across, axis=1)[:, None] * self.discs
+            reach = reach + np.linalg.norm(across, axis=1)[:, None] * np.array(self.discs)
         return reach.max(axis=1) + self.radius
 
     def moved(self, position: Array, rotation: Array) -> "_Solid":
@@ -222,7 +222,7 @@ class _Solid:
             self.edges @ rotation.T + position,
             self.radius,
             self.discs,
-            None if self.axis is None else rotation @ self.axis,
+            rotation @ self.axis,
         )
 
 
@@ -264,9 +264,9 @@ def _boxes(solids: list[_Solid], position: Array, rotation: Array) -> tuple[Arra
             continue
         turned = np.einsum("fij,vj->fvi", rotation[:, body], solid.vertices)
         wide = np.full((len(position), 1, 3), solid.radius)
-        if solid.discs is not None:  # a disc reaches r sqrt(1 - a^2) along an axis of cosine a with its own
+        if solid.discs:  # a disc reaches r sqrt(1 - a^2) along an axis of cosine a with its own
             across = np.sqrt(np.maximum(1.0 - (rotation[:, body] @ solid.axis) ** 2, 0.0))
-            wide = across[:, None] * solid.discs[:, None]
+            wide = across[:, None] * np.array(solid.discs)[:, None]
         low[:, body] = (turned - wide).min(axis=1) + position[:, body]
         high[:, body] = (turned + wide).max(axis=1) + position[:, body]
     return low, high
@@ -343,13 +343,13 @@ def _smallest_overlap(one: _Solid, other: _Solid) -> tuple[float, Array]:
     golden = np.arange(400) + 0.5
     height, turn = 1.0 - golden / 200.0, np.pi * (1.0 + 5**0.5) * golden
     ring = np.sqrt(1.0 - height**2)
-    directions = np.stack([ring * np.cos(turn), ring * np.sin(turn), height], axis=1)
-    special = [solid.axis for solid in (one, other) if solid.axis is not None]
+    spread = np.stack([ring * np.cos(turn), ring * np.sin(turn), height], axis=1)
+    special = [solid.axis for solid in (one, other) if solid.discs]
     between = other.vertices.mean(axis=0) - one.vertices.mean(axis=0)
     if np.linalg.norm(between) > 0:
         special.append(between / np.linalg.norm(between))
-    directions = np.concatenate(
-        [directions, *(np.stack([d, -d]) for d in special), one.normals, -other.normals]
+    directions: Array = np.concatenate(
+        [spread, *(np.stack([d, -d]) for d in special), one.normals, -other.normals]
     )
     overlaps = one.heights(directions) + other.heights(-directions)
     best, best_direction = np.inf, directions[0]

@@ -155,12 +155,12 @@ def _remove_pair(pairs, a, b):
 
 
 @inlined
-def _may_collide(model, owner, mobile, collider_a, collider_b):
+def _may_collide(layers, mask, owner, mobile, collider_a, collider_b):
     """Whether a pair can ever exchange an impulse: two bodies, one that moves, and the layers agree."""
     a, b = owner[collider_a], owner[collider_b]
     if a == b or not (mobile[a] or mobile[b]):
         return False
-    return (model.layers[a] & model.collides_with[b]) != 0 and (model.layers[b] & model.collides_with[a]) != 0
+    return (layers[a] & mask[b]) != 0 and (layers[b] & mask[a]) != 0
 
 
 @inlined
@@ -172,7 +172,7 @@ def _overlap(boxes, a, b):
 
 
 @kernel
-def fit_boxes(colliders, shapes, state, reach, boxes):
+def fit_boxes(colliders, shapes, c, R, reach, boxes):
     """Refit the fat boxes that their body may leave within the step; returns how many changed.
 
     Args:
@@ -187,10 +187,10 @@ def fit_boxes(colliders, shapes, state, reach, boxes):
         fits = True
         slack = FAT_RELATIVE * shapes.bound[s] + FAT_STEPS * reach[i]
         for row in range(3):
-            middle, half = state.c[i, row], reach[i]
+            middle, half = c[i, row], reach[i]
             for k in range(3):
-                middle += state.R[i, 3 * row + k] * shapes.box_center[s, k]
-                half += abs(state.R[i, 3 * row + k]) * shapes.box_half[s, k]
+                middle += R[i, 3 * row + k] * shapes.box_center[s, k]
+                half += abs(R[i, 3 * row + k]) * shapes.box_half[s, k]
             if middle - half < boxes.low[collider, row] or middle + half > boxes.high[collider, row]:
                 fits = False
             elif boxes.high[collider, row] - boxes.low[collider, row] > 2.0 * half + 4.0 * slack:
@@ -199,10 +199,10 @@ def fit_boxes(colliders, shapes, state, reach, boxes):
             continue
         changed += 1
         for row in range(3):
-            middle, half = state.c[i, row], reach[i] + slack
+            middle, half = c[i, row], reach[i] + slack
             for k in range(3):
-                middle += state.R[i, 3 * row + k] * shapes.box_center[s, k]
-                half += abs(state.R[i, 3 * row + k]) * shapes.box_half[s, k]
+                middle += R[i, 3 * row + k] * shapes.box_center[s, k]
+                half += abs(R[i, 3 * row + k]) * shapes.box_half[s, k]
             boxes.low[collider, row] = middle - half
             boxes.high[collider, row] = middle + half
     return changed
@@ -215,7 +215,7 @@ def _value(boxes, axis, endpoint):
 
 
 @kernel
-def update_pairs(model, owner, mobile, boxes, pairs):
+def update_pairs(layers, mask, owner, mobile, boxes, pairs):
     """Sort the endpoints by insertion and change the overlap table at each exchange.
 
     Returns:
@@ -237,14 +237,14 @@ def update_pairs(model, owner, mobile, boxes, pairs):
                 a, b = min(moving >> 1, passed >> 1), max(moving >> 1, passed >> 1)
                 if moving & 1:  # a maximum moved below a minimum: apart on this axis
                     _remove_pair(pairs, a, b)
-                elif _overlap(boxes, a, b) and _may_collide(model, owner, mobile, a, b):
+                elif _overlap(boxes, a, b) and _may_collide(layers, mask, owner, mobile, a, b):
                     status = max(status, _add_pair(pairs, a, b))
             order[k + 1] = moving
     return status
 
 
 @allocating_kernel
-def find_all_pairs(model, owner, mobile, boxes, pairs):
+def find_all_pairs(layers, mask, owner, mobile, boxes, pairs):
     """Add every overlapping pair by one sweep along the sorted first axis."""
     n = boxes.low.shape[0]
     active = np.empty(n, np.int64)
@@ -260,7 +260,7 @@ def find_all_pairs(model, owner, mobile, boxes, pairs):
             continue
         for k in range(active_count):
             a, b = min(body, active[k]), max(body, active[k])
-            if _overlap(boxes, a, b) and _may_collide(model, owner, mobile, a, b):
+            if _overlap(boxes, a, b) and _may_collide(layers, mask, owner, mobile, a, b):
                 if _add_pair(pairs, a, b) == STATUS_FULL:
                     return STATUS_FULL
         active[active_count] = body
@@ -274,7 +274,8 @@ class BroadPhase:
     def __init__(self, model, shapes: ShapeTable, colliders: Colliders, state, mobile: np.ndarray) -> None:
         """`mobile` (bodies,) bool: those that move by forces now or later in the run."""
         n = len(colliders.body)
-        self.model, self.shapes, self.colliders, self.mobile = model, shapes, colliders, mobile
+        self.shapes, self.colliders = shapes, colliders
+        self.who = (model.layers, model.collides_with, colliders.body, mobile)  # may collide with whom
         self.boxes = SortedBoxes(
             np.full((n, 3), np.inf), np.full((n, 3), -np.inf), np.zeros((3, 2 * n), np.int64)
         )
@@ -296,12 +297,12 @@ class BroadPhase:
 
     def update(self, state, reach: np.ndarray) -> None:
         """Refit boxes for the coming step and bring `pairs` up to date."""
-        changed = fit_boxes(self.colliders, self.shapes, state, reach, self.boxes)
+        changed = fit_boxes(self.colliders, self.shapes, state.c, state.R, reach, self.boxes)
         if not self._sorted:
             self._sort()
-            status = find_all_pairs(self.model, self.colliders.body, self.mobile, self.boxes, self.pairs)
+            status = find_all_pairs(*self.who, self.boxes, self.pairs)
         elif changed:
-            status = update_pairs(self.model, self.colliders.body, self.mobile, self.boxes, self.pairs)
+            status = update_pairs(*self.who, self.boxes, self.pairs)
         else:
             return
         while status == STATUS_FULL:
@@ -310,7 +311,7 @@ class BroadPhase:
     def grow(self) -> int:
         """Double the room for pairs and look for those that found none; returns a status."""
         self.pairs = grown_pairs(self.pairs, 2 * len(self.pairs.collider))
-        return find_all_pairs(self.model, self.colliders.body, self.mobile, self.boxes, self.pairs)
+        return find_all_pairs(*self.who, self.boxes, self.pairs)
 
     def _sort(self) -> None:
         both = np.stack([self.boxes.low, self.boxes.high], axis=1).reshape(-1, 3)

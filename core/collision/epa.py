@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..geometry.support import support_point
-from ..jit import inlined, inner
+from ..jit import inner
 from ..math3 import mat3, vec3
 
 MAX_POINTS, MAX_FACES = 128, 256
@@ -45,7 +45,7 @@ def empty_polytope() -> Polytope:
     )
 
 
-@inlined
+@inner
 def difference_support(shapes, sa, ra, p_ba, sb, rb, d):
     """(w, p_a): the point of a - b farthest along d, and the point of a behind it."""
     pa = vec3.add(mat3.transform(ra, support_point(shapes, sa, mat3.transform_transposed(ra, d))), p_ba)
@@ -79,7 +79,7 @@ def _add_face(polytope, face_count, i, j, k, tiny):
 def _start(shapes, sa, ra, p_ba, sb, rb, polytope, tiny):
     """Make a tetrahedron of support points that has a volume; returns whether there is one."""
     w, p = difference_support(shapes, sa, ra, p_ba, sb, rb, (1.0, 0.0, 0.0))
-    _set_point(polytope, 0, w, p)
+    _set_point(polytope, np.int64(0), w, p)
     far, best = (0.0, 0.0, 0.0), tiny
     far_p = far
     for axis in range(3):  # the point farthest from the first
@@ -90,7 +90,7 @@ def _start(shapes, sa, ra, p_ba, sb, rb, polytope, tiny):
                 far, far_p, best = x, p, vec3.norm(vec3.subtract(x, w))
     if best <= tiny:
         return False
-    _set_point(polytope, 1, far, far_p)
+    _set_point(polytope, np.int64(1), far, far_p)
     along = vec3.scale(vec3.subtract(far, w), 1.0 / best)
     t1, t2 = vec3.tangents(along)
     best = tiny
@@ -104,7 +104,7 @@ def _start(shapes, sa, ra, p_ba, sb, rb, polytope, tiny):
             far, far_p, best = x, p, vec3.norm(off)
     if best <= tiny:
         return False
-    _set_point(polytope, 2, far, far_p)
+    _set_point(polytope, np.int64(2), far, far_p)
     n = vec3.cross(along, vec3.subtract(far, w))
     n = vec3.scale(n, 1.0 / vec3.norm(n))
     best = tiny
@@ -115,7 +115,7 @@ def _start(shapes, sa, ra, p_ba, sb, rb, polytope, tiny):
             far, far_p, best = x, p, height
     if best <= tiny:
         return False
-    _set_point(polytope, 3, far, far_p)
+    _set_point(polytope, np.int64(3), far, far_p)
     return True
 
 

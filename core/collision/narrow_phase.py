@@ -14,7 +14,7 @@ import numpy as np
 
 from ..geometry.shape_table import CAPSULE, DISCS, PLANE, SPHERE, ShapeTable
 from ..geometry.support import aligned_face
-from ..jit import inlined, inner, kernel
+from ..jit import inlined, inner, kernel, merged
 from ..math3 import mat3, vec3
 from . import gjk
 from .broad_phase import HIGH
@@ -244,7 +244,7 @@ def _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, scratch):
         clip_faces(shapes, sa, face_a, ra, p_ba, sb, face_b, rb, origin, -1.0, margin, scratch)
 
 
-@inlined
+@merged
 def _collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scratch, counter):
     """Contacts of two hulls; `witness` (3,) and `axis` (3,) of the pair are kept up to date."""
     manifold = scratch.manifold
@@ -282,7 +282,7 @@ def _collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, sc
         _add_deepest(manifold, p_a, n, separation, witness, TOLERANCE * size)
 
 
-@inner
+@merged
 def _collide_pair(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scratch, counter):
     """Candidates of one pair into the manifold scratch."""
     kind_a, kind_b = shapes.kind[sa], shapes.kind[sb]
@@ -370,7 +370,7 @@ def inherit_impulses(pairs, slot, contacts, count, kept, manifold, reach):
             free_new &= ~(1 << nearest)
 
 
-@inlined
+@merged
 def _append_contacts(pairs, slot, a, b, p_ba, size, carrier, radius_a, radius_b, manifold, contacts, count):
     """Append a pair's candidates, reduced, to `contacts`; returns the new count.
 
@@ -405,10 +405,11 @@ def _append_contacts(pairs, slot, a, b, p_ba, size, carrier, radius_a, radius_b,
 
 
 @kernel
-def detect_contacts(colliders, shapes, state, pairs, reach, slack, contacts, scratch):
+def detect_contacts(colliders, shapes, c, R, pairs, reach, slack, contacts, scratch):
     """Contact points of all pairs that can touch within the step.
 
     Args:
+        c, R: Centres of mass [m] (n, 3) and rotation matrices (n, 9) of the bodies.
         reach: How far any point of each body may move in this step [m], shape (n,).
         slack: Added to each pair's margin [m].
 
@@ -427,8 +428,8 @@ def detect_contacts(colliders, shapes, state, pairs, reach, slack, contacts, scr
         margin = reach[a] + reach[b] + slack
         manifold.count[0] = 0
         sa, sb = colliders.shape[ka], colliders.shape[kb]
-        ra, rb = mat3.load(state.R, a), mat3.load(state.R, b)
-        p_ba = vec3.subtract(vec3.load(state.c, a), vec3.load(state.c, b))
+        ra, rb = mat3.load(R, a), mat3.load(R, b)
+        p_ba = vec3.subtract(vec3.load(c, a), vec3.load(c, b))
         size = min(shapes.bound[sa], shapes.bound[sb])
         witness, axis = pairs.witness[slot], pairs.axis[slot]
         _collide_pair(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scratch, contacts.counter)
@@ -444,11 +445,11 @@ def detect_contacts(colliders, shapes, state, pairs, reach, slack, contacts, scr
 
 
 @kernel
-def store_impulses(contacts, count, pairs):
+def store_impulses(slot, place, impulse, count, pair_impulse):
     """Keep each point's impulse in its pair's slot for the next step."""
     for c in range(count):
         for m in range(3):
-            pairs.impulse[contacts.slot[c], contacts.place[c], m] = contacts.impulse[c, m]
+            pair_impulse[slot[c], place[c], m] = impulse[c, m]
 
 
 @kernel

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..geometry.shape_table import CAPSULE, DISCS, HULL
 from ..geometry.support import aligned_face, vertex
-from ..jit import inlined, inner
+from ..jit import inlined, inner, merged
 from ..math3 import mat3, vec3
 from .epa import difference_support, penetration
 from .gjk import MAX_ITERATIONS, PA, W, reduce_simplex, weighted
@@ -231,7 +231,7 @@ def _overlap_lines(n, rounding, margin, scratch):
             )
 
 
-@inner
+@merged
 def collide_round(shapes, sa, ra, p_ba, sb, rb, axis, margin, size, scratch, simplex, polytope, deepest):
     """Contacts of two convex shapes of which at least one is round; `axis` (3,) of the pair is kept."""
     rounding = (shapes.radius[sa], shapes.radius[sb])
@@ -251,8 +251,8 @@ def collide_round(shapes, sa, ra, p_ba, sb, rb, axis, margin, size, scratch, sim
     if distance - rounded > margin:
         return
     origin = (0.0, 0.0, 0.0)
-    count_a = _load_feature(shapes, sa, ra, p_ba, vec3.scale(n, -1.0), 0, scratch)
-    count_b = _load_feature(shapes, sb, rb, origin, n, 1, scratch)
+    count_a = _load_feature(shapes, sa, ra, p_ba, vec3.scale(n, -1.0), np.int64(0), scratch)
+    count_b = _load_feature(shapes, sb, rb, origin, n, np.int64(1), scratch)
     _clip_features(count_a, count_b, n, rounding, margin, scratch)
     _add_deepest(scratch, surface, n, distance - rounded, size)
 

@@ -71,10 +71,12 @@ def effective_mass(masses, contacts, c, frame, K_out):
 
 
 @kernel
-def prepare_rows(model, masses, contacts, count, pairs, multiply, softness, sink, rows):
+def prepare_rows(friction, restitution, masses, contacts, count, allowance, multiply, softness, sink, rows):
     """Fill the rows of all contact points; impulses of the last step are taken into their frames.
 
     Args:
+        friction, restitution: Of the bodies, shapes (n, 2) and (n,).
+        allowance: Overlap forgiven to each pair [m].
         softness: Compliance of a contact in units of its K_nn.
         sink: How far a contact may sink in under the load of the last step, per step [m/s].
     """
@@ -87,8 +89,8 @@ def prepare_rows(model, masses, contacts, count, pairs, multiply, softness, sink
             rows.frame[c, k] = frame[k]
         effective_mass(masses, contacts, c, frame, rows.K)
         for k in range(2):
-            rows.friction[c, k] = combine(model.friction[a, k], model.friction[b, k], multiply)
-        rows.restitution[c] = combine(model.restitution[a], model.restitution[b], multiply)
+            rows.friction[c, k] = combine(friction[a, k], friction[b, k], multiply)
+        rows.restitution[c] = combine(restitution[a], restitution[b], multiply)
         p = vec3.load(contacts.impulse, c)
         rows.impulse[c, 0] = max(vec3.dot(n, p), 0.0)
         rows.impulse[c, 1], rows.impulse[c, 2] = vec3.dot(t1, p), vec3.dot(t2, p)
@@ -97,7 +99,7 @@ def prepare_rows(model, masses, contacts, count, pairs, multiply, softness, sink
         rows.compliance[c] = softness * rows.K[c, 0]
         if rows.compliance[c] * rows.impulse[c, 0] > sink:  # heavy on light: a stiffer spring
             rows.compliance[c] = sink / rows.impulse[c, 0]
-        rows.gap[c] = contacts.separation[c] + pairs.allowance[contacts.slot[c]]
+        rows.gap[c] = contacts.separation[c] + allowance[contacts.slot[c]]
         rows.residual[c] = 0.0
         for k in range(3):
             rows.collision[c, k] = 0.0

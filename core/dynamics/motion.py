@@ -233,7 +233,7 @@ def move_bodies(model, state, plan, gravity, h):
 
 
 @allocating_kernel
-def measure_reach(model, owner, plan, pairs, h, reach_out):
+def measure_reach(kind, bound, owner, mean, collider, pair_count, h, reach_out):
     """Bound how far any point of each body may move in a step [m], shape (n,).
 
     A body that touches a faster one may be hit by it within the step, so it is given the other's
@@ -241,18 +241,20 @@ def measure_reach(model, owner, plan, pairs, h, reach_out):
 
     Args:
         owner: Body of each collider.
+        mean: Planned mean velocities [m/s, rad/s], shape (n, 6).
+        collider, pair_count: Pairs of colliders in the slots so far used.
     """
-    n = plan.mean.shape[0]
+    n = mean.shape[0]
     own = np.empty(n)
     for i in range(n):
-        speed = vec3.norm((plan.mean[i, 0], plan.mean[i, 1], plan.mean[i, 2]))
-        spin = vec3.norm((plan.mean[i, 3], plan.mean[i, 4], plan.mean[i, 5]))
-        own[i] = h * (speed + (spin * model.bound[i] if spin > 0.0 else 0.0))
+        speed = vec3.norm((mean[i, 0], mean[i, 1], mean[i, 2]))
+        spin = vec3.norm((mean[i, 3], mean[i, 4], mean[i, 5]))
+        own[i] = h * (speed + (spin * bound[i] if spin > 0.0 else 0.0))
         reach_out[i] = own[i]
-    for slot in range(pairs.counter[0]):
-        if pairs.collider[slot, 0] >= 0:
-            a, b = owner[pairs.collider[slot, 0]], owner[pairs.collider[slot, 1]]
-            if model.kind[a] == DYNAMIC:
+    for slot in range(pair_count):
+        if collider[slot, 0] >= 0:
+            a, b = owner[collider[slot, 0]], owner[collider[slot, 1]]
+            if kind[a] == DYNAMIC:
                 reach_out[a] = max(reach_out[a], own[b])
-            if model.kind[b] == DYNAMIC:
+            if kind[b] == DYNAMIC:
                 reach_out[b] = max(reach_out[b], own[a])

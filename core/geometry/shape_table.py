@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .hull import Hull
-from .shapes import Capsule, Compound, Cone, Cylinder, Plane, Shape, Sphere
+from .shapes import Capsule, Compound, Cone, ConvexSolid, Cylinder, Plane, Shape, Sphere
 
 SPHERE, HULL, PLANE, CAPSULE, DISCS = 0, 1, 2, 3, 4
 
@@ -62,7 +62,7 @@ NO_DISCS = (0.0, 0.0)
 NO_FACES = (np.zeros((0, 3)), np.zeros(0))
 
 
-def _solid_in_principal_frame(shape: Shape, center: np.ndarray, axes: np.ndarray) -> _Solid:
+def _solid_in_principal_frame(shape: ConvexSolid | Plane, center: np.ndarray, axes: np.ndarray) -> _Solid:
     """Move a shape from body axes to the frame (center, axes); columns of `axes` are the axes."""
     if isinstance(shape, Sphere):
         vertex = (np.zeros(3) - center)[None] @ axes
@@ -120,7 +120,9 @@ def build_shape_table(
     return _flatten(unique), Colliders(np.array(bodies, np.int64), np.array(shapes, np.int64))
 
 
-def _parts(shape: Shape, center: np.ndarray, axes: np.ndarray) -> list[tuple[Shape, np.ndarray, np.ndarray]]:
+def _parts(
+    shape: Shape, center: np.ndarray, axes: np.ndarray
+) -> list[tuple[ConvexSolid | Plane, np.ndarray, np.ndarray]]:
     """The convex parts of a shape, each with the body's centre of mass and axes in the part's frame."""
     if not isinstance(shape, Compound):
         return [(shape, center, axes)]

@@ -228,8 +228,8 @@ class Compound:
         Raises:
             ShapeError: There is no part, or one is not usable.
         """
-        self.parts: tuple[tuple[Shape, NDArray[np.float64], NDArray[np.float64]], ...] = tuple(
-            _part(part) for part in parts
+        self.parts: tuple[tuple[ConvexSolid | Compound, NDArray[np.float64], NDArray[np.float64]], ...] = (
+            tuple(_part(part) for part in parts)
         )
         if not self.parts:
             raise ShapeError("it is a compound without parts; give at least one shape")
@@ -237,9 +237,9 @@ class Compound:
     def __repr__(self) -> str:
         return f"Compound({len(self.parts)} parts)"
 
-    def placed_parts(self) -> list[tuple["Shape", NDArray[np.float64], NDArray[np.float64]]]:
+    def placed_parts(self) -> list[tuple["ConvexSolid", NDArray[np.float64], NDArray[np.float64]]]:
         """(shape, position, rotation matrix) of every part; compounds within are taken apart."""
-        placed: list[tuple[Shape, NDArray[np.float64], NDArray[np.float64]]] = []
+        placed: list[tuple[ConvexSolid, NDArray[np.float64], NDArray[np.float64]]] = []
         for shape, position, orientation in self.parts:
             rotation = Rotation.from_quat(np.roll(orientation, -1)).as_matrix()
             if not isinstance(shape, Compound):
@@ -262,7 +262,8 @@ class Compound:
         )
 
 
-Shape = Sphere | Box | Capsule | Cylinder | Cone | ConvexHull | Plane | Compound
+ConvexSolid = Sphere | Box | Capsule | Cylinder | Cone | ConvexHull
+Shape = ConvexSolid | Plane | Compound
 
 
 def shape_to_dict(shape: Shape) -> dict[str, Any]:
@@ -319,7 +320,7 @@ def shape_from_dict(values: dict[str, Any]) -> Shape:
 
 def _part(
     part: tuple["Shape", ArrayLike, ArrayLike],
-) -> tuple["Shape", NDArray[np.float64], NDArray[np.float64]]:
+) -> "tuple[ConvexSolid | Compound, NDArray[np.float64], NDArray[np.float64]]":
     try:
         shape, position, orientation = part
     except (TypeError, ValueError) as error:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..collision.broad_phase import BroadPhase
+from ..collision.broad_phase import HIGH, BroadPhase
 from ..collision.narrow_phase import (
     QUERIES,
     SURVIVED,
@@ -167,13 +167,13 @@ class ImpulsePipeline:
         self.find_impulses(h)
         self.move(h)
         self.look_ahead(h)
-        self._repair_positions(h)
+        self.repair_positions(h)
         self._check_finite()
 
     def find_impulses(self, h: float) -> None:
         """Find the impulses at all contacts in the coming step."""
         with self._stage("islands"):
-            island_count = self._build_islands()
+            island_count = self.build_islands()
         with self._stage("solve"):
             self._prepare_rows(h)
             self._warm_start(h)
@@ -189,12 +189,23 @@ class ImpulsePipeline:
 
     def look_ahead(self, h: float) -> None:
         """Plan the coming step as free motion and find the contacts it may meet."""
+        self.plan_motion(h)
+        self.find_contacts()
+
+    def plan_motion(self, h: float) -> None:
+        """Plan the coming step as free motion."""
         self._step_length = h
         with self._stage("integrate"):
             self.paths.release_due(self.state, self.time)
             self.paths.set_velocities(self.state, self.time, h)
             plan_free_motion(self.model, self.state, self.gravity, h, self.plan)
-            measure_reach(self.model, self.colliders.body, self.plan, self.broad_phase.pairs, h, self.reach)
+            measure_reach(
+                self.model.kind, self.model.bound, self.colliders.body, self.plan.mean,
+                self.broad_phase.pairs.collider, self.broad_phase.pairs.counter[HIGH], h, self.reach,
+            )  # fmt: skip
+
+    def find_contacts(self) -> None:
+        """Find the pairs and their contact points that the planned motion may meet."""
         with self._stage("broad phase"):
             self.broad_phase.update(self.state, self.reach)
         with self._stage("narrow phase"):
@@ -203,7 +214,7 @@ class ImpulsePipeline:
     def _detect(self) -> None:
         while True:
             count = detect_contacts(
-                self.colliders, self.shapes, self.state, self.broad_phase.pairs, self.reach,
+                self.colliders, self.shapes, self.state.c, self.state.R, self.broad_phase.pairs, self.reach,
                 self.tolerance, self.contacts, self.scratch,
             )  # fmt: skip
             if count >= 0:
@@ -211,7 +222,8 @@ class ImpulsePipeline:
                 return
             self._grow(2 * len(self.contacts.slot))
 
-    def _build_islands(self) -> int:
+    def build_islands(self) -> int:
+        """Group the contacts by island; returns their number."""
         return build_islands(
             self.model.kind, self.contacts.body, self.contact_count, self.settings.shock_propagation,
             self.islands, self.graph,
@@ -222,8 +234,8 @@ class ImpulsePipeline:
         fall = self.gravity_size * h * h
         softness = min(SOFTEST, REST_SINK * self.tolerance / fall) if fall > 0.0 else SOFTEST
         prepare_rows(
-            self.model, self.masses, self.contacts, self.contact_count, self.broad_phase.pairs, self.multiply,
-            softness, SINK * self.tolerance / h, self.rows,
+            self.model.friction, self.model.restitution, self.masses, self.contacts, self.contact_count,
+            self.broad_phase.pairs.allowance, self.multiply, softness, SINK * self.tolerance / h, self.rows,
         )  # fmt: skip
 
     def _warm_start(self, h: float) -> None:
@@ -268,7 +280,10 @@ class ImpulsePipeline:
 
     def _apply_impulses(self) -> None:
         apply_impulses(self.model, self.state, self.contacts, self.rows, self.contact_count)
-        store_impulses(self.contacts, self.contact_count, self.broad_phase.pairs)
+        store_impulses(
+            self.contacts.slot, self.contacts.place, self.contacts.impulse, self.contact_count,
+            self.broad_phase.pairs.impulse,
+        )  # fmt: skip
 
     def _move_bodies(self, h: float) -> None:
         move_bodies(self.model, self.state, self.plan, self.gravity, h)
@@ -278,11 +293,13 @@ class ImpulsePipeline:
         allowance = self.broad_phase.pairs.allowance
         np.maximum(allowance - OVERLAP_SPEED * h, 0.0, out=allowance)
 
-    def _repair_positions(self, h: float) -> None:
+    def repair_positions(self, h: float) -> None:
         """Project out what the step left deeper than half the tolerance."""
         pairs = self.broad_phase.pairs
         for _ in range(REPAIR_ROUNDS):
-            beyond, worst = deepest(self.contacts, self.contact_count, pairs)
+            beyond, worst = deepest(
+                self.contacts.separation, self.contacts.slot, self.contact_count, pairs.allowance
+            )
             if beyond <= 0.5 * self.tolerance:
                 break
             self.project_positions()

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..dynamics.contact_rows import PUSH, in_frame, normal_compliance, relative_velocity, to_world
-from ..jit import allocating_inner, inlined, inner
+from ..jit import allocating_inner, inlined, inner, merged
 from ..math3 import mat3, vec3
 from .block_cholesky import analyze, factor, solve
 
@@ -327,7 +327,7 @@ def _newton_step(islands, island, pattern, blocks, solution, scratch):
             scratch.step[islands.body[first + k], m] = solution[pattern.rank[k], m]
 
 
-@allocating_inner
+@merged
 def solve_island(masses, contacts, rows, islands, island, accuracy, velocity, scratch):
     """Newton's method on one island, friction limits brought up to date between solutions.
 

@@ -29,12 +29,12 @@ def _normal_response(masses, contacts, c, n):
 
 
 @kernel
-def deepest(contacts, count, pairs):
+def deepest(separation, slot, count, allowance):
     """Largest penetration beyond what is forgiven, and in all [m]."""
     beyond, worst = 0.0, 0.0
     for c in range(count):
-        beyond = max(beyond, -contacts.separation[c] - pairs.allowance[contacts.slot[c]])
-        worst = max(worst, -contacts.separation[c])
+        beyond = max(beyond, -separation[c] - allowance[slot[c]])
+        worst = max(worst, -separation[c])
     return beyond, worst
 
 

@@ -72,7 +72,7 @@ def test_separation_is_that_of_the_points(seed):
 def test_contact_matrix_is_the_response_to_impulses():
     """K maps an impulse on a (and its opposite on b) to the change of relative velocity: J M^-1 J'."""
     pipeline = Simulation(random_scene(5, 18, 1.0))._pipeline
-    pipeline._build_islands()
+    pipeline.build_islands()
     pipeline._prepare_rows(1 / 240)
     state, model, rows = pipeline.state, pipeline.model, pipeline.rows
     assert pipeline.contact_count > 5
