@@ -105,7 +105,7 @@ def compile_solver() -> None:
     pipeline = _small_pipeline()
     h = pipeline.settings.time_step
     pipeline.plan_motion(h)
-    pipeline.find_impulses(h)
+    pipeline.find_impulses(h, 0)
     pipeline.move(h)
     pipeline.repair_positions(h)
     pipeline.project_positions()

@@ -348,8 +348,8 @@ def _smallest_overlap(one: _Solid, other: _Solid) -> tuple[float, Array]:
     between = other.vertices.mean(axis=0) - one.vertices.mean(axis=0)
     if np.linalg.norm(between) > 0:
         special.append(between / np.linalg.norm(between))
-    directions: Array = np.concatenate(
-        [spread, *(np.stack([d, -d]) for d in special), one.normals, -other.normals]
+    directions = np.concatenate(
+        [spread, *(np.stack([d, -d]) for d in special), one.normals, -other.normals], dtype=np.float64
     )
     overlaps = one.heights(directions) + other.heights(-directions)
     best, best_direction = np.inf, directions[0]

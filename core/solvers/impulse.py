@@ -164,16 +164,14 @@ class ImpulsePipeline:
         """Advance the state by the time h [s]."""
         if h != self._step_length:
             self.look_ahead(h)
-        self.find_impulses(h)
+        self.find_impulses(h, self.build_islands())
         self.move(h)
         self.look_ahead(h)
         self.repair_positions(h)
         self._check_finite()
 
-    def find_impulses(self, h: float) -> None:
+    def find_impulses(self, h: float, island_count: int) -> None:
         """Find the impulses at all contacts in the coming step."""
-        with self._stage("islands"):
-            island_count = self.build_islands()
         with self._stage("solve"):
             self._prepare_rows(h)
             self._warm_start(h)
@@ -224,10 +222,11 @@ class ImpulsePipeline:
 
     def build_islands(self) -> int:
         """Group the contacts by island; returns their number."""
-        return build_islands(
-            self.model.kind, self.contacts.body, self.contact_count, self.settings.shock_propagation,
-            self.islands, self.graph,
-        )  # fmt: skip
+        with self._stage("islands"):
+            return build_islands(
+                self.model.kind, self.contacts.body, self.contact_count, self.settings.shock_propagation,
+                self.islands, self.graph,
+            )  # fmt: skip
 
     def _prepare_rows(self, h: float) -> None:
         # A body that rests alone sinks in by a part of the tolerance, under any load by SINK of it.
