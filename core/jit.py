@@ -82,7 +82,6 @@ def mark_cache_complete() -> None:
 
 
 FLAGS: dict[str, Any] = {
-    "cache": CACHE_FOLDER is not None,
     "nogil": True,
     "error_model": "numpy",  # division by zero gives inf as in numpy; kernels guard explicitly
     "no_cfunc_wrapper": True,  # nobody calls kernels from C; each wrapper would cost compile time
@@ -90,7 +89,10 @@ FLAGS: dict[str, Any] = {
 }
 
 
-def _compile(function: Callable, **more: Any) -> Callable:
+def _compile(function: Callable, *, python_calls: bool = False, **more: Any) -> Callable:
+    """Only what Python calls is kept on disk: the rest is part of its callers, and costs time to keep."""
+    more["cache"] = python_calls and CACHE_FOLDER is not None
+    more["no_cpython_wrapper"] = not python_calls
     config: Any = numba.config
     others = config.CACHE_DIR
     config.CACHE_DIR = str(CACHE_FOLDER or "")  # read while decorating; not ours to keep
@@ -106,32 +108,32 @@ def kernel(function: Callable) -> Callable:
     Without numba's reference counts: taking a struct of thirty arrays as an argument would count
     each of them up and down, about 250 ns a call.
     """
-    return _compile(function, _nrt=False)
+    return _compile(function, python_calls=True, _nrt=False)
 
 
 def inner(function: Callable) -> Callable:
     """The same for a function that only kernels call: a way in from Python would cost compile time."""
-    return _compile(function, _nrt=False, no_cpython_wrapper=True)
+    return _compile(function, _nrt=False)
 
 
 def inlined(function: Callable) -> Callable:
     """The same for a small function, compiled into each of its callers."""
-    return _compile(function, _nrt=False, forceinline=True, no_cpython_wrapper=True)
+    return _compile(function, _nrt=False, forceinline=True)
 
 
 def arithmetic(function: Callable) -> Callable:
     """The same for arithmetic on tuples, which Python may call, too."""
-    return _compile(function, _nrt=False, forceinline=True)
+    return _compile(function, python_calls=True, _nrt=False, forceinline=True)
 
 
 def allocating_kernel(function: Callable) -> Callable:
     """Compile a function that makes arrays, once per call and never in its loops, and that Python calls."""
-    return _compile(function)
+    return _compile(function, python_calls=True)
 
 
 def allocating_inner(function: Callable) -> Callable:
     """The same for a function that only kernels call."""
-    return _compile(function, no_cpython_wrapper=True)
+    return _compile(function)
 
 
 def merged(function: Callable) -> Callable:
@@ -139,4 +141,4 @@ def merged(function: Callable) -> Callable:
 
     A chain of large functions is otherwise compiled once more at each of its links.
     """
-    return _compile(function, _nrt=False, inline="always", no_cpython_wrapper=True)
+    return _compile(function, _nrt=False, inline="always")

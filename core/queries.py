@@ -10,11 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .collision.narrow_phase import Scratch, collide_shapes, make_scratch
+from .collision.broad_phase import HIGH, empty_pairs
+from .collision.manifold import MAX_POINTS
+from .collision.narrow_phase import Scratch, detect_contacts, empty_contacts, make_scratch
 from .compilation import compile_kernels
 from .dynamics.body_state import quat_multiply, quat_rotate
 from .errors import SolverError
-from .geometry.shape_table import PLANE, build_shape_table
+from .geometry.shape_table import PLANE, Colliders, build_shape_table
 from .geometry.shapes import Shape, Sphere
 from .scene import Scene
 
@@ -85,8 +87,12 @@ class _Pair:
             raise SolverError("both shapes are planes, which are never at a distance; give one solid shape")
         self.bound = [float(self.table.bound[parts].max()) for parts in self.parts]
         self.scratch: Scratch = make_scratch(self.table)
-        shape = (len(self.parts[0]), len(self.parts[1]), 3)
-        self.witness, self.axis = np.zeros(shape, np.int64), np.zeros(shape)
+        self.contacts = empty_contacts(MAX_POINTS)
+        self.pairs = {}  # per pair of parts a table of its own, which keeps the witness from call to call
+        for i in range(len(self.parts[0])):
+            for j in range(len(self.parts[1])):
+                self.pairs[i, j] = table = empty_pairs(1)
+                table.collider[0], table.counter[HIGH] = (0, 1), 1
 
     @property
     def size(self) -> float:
@@ -119,19 +125,22 @@ class _Pair:
         self, pose_a: tuple[Array, Array], pose_b: tuple[Array, Array], margin: float
     ) -> Iterator[tuple[ContactRegion, Array]]:
         """Per pair of parts its candidates, and its closest points as the kernel notes them."""
-        (p_a, q_a), (p_b, q_b) = pose_a, pose_b
-        rotation_a, rotation_b = _matrix(q_a), _matrix(q_b)
-        for i, part_a in enumerate(self.parts[0]):
-            for j, part_b in enumerate(self.parts[1]):
-                count = collide_shapes(
-                    self.table, part_a, rotation_a, p_a - p_b, part_b, rotation_b,
-                    self.witness[i, j], self.axis[i, j], margin, self.scratch,
-                )  # fmt: skip
-                found = self.scratch.manifold
-                separation, normal = found.separation[:count].copy(), found.normal[:count].copy()
-                point_a = found.p_a[:count] + p_b
-                point_b = point_a - separation[:, None] * normal
-                yield ContactRegion(separation, point_a, point_b, normal), self.scratch.deepest.copy()
+        c = np.array([pose_a[0] - pose_b[0], np.zeros(3)])
+        rotation = np.array([_matrix(pose_a[1]), _matrix(pose_b[1])])
+        for (i, j), table in self.pairs.items():
+            shapes = np.array([self.parts[0][i], self.parts[1][j]])
+            self.scratch.deepest[0] = np.nan
+            self.scratch.manifold.count[0] = 0
+            detect_contacts(
+                Colliders(np.arange(2), shapes), self.table, c, rotation, table, np.zeros(2), margin,
+                self.contacts, self.scratch,
+            )  # fmt: skip
+            found = self.scratch.manifold
+            count = found.count[0]
+            separation, normal = found.separation[:count].copy(), found.normal[:count].copy()
+            point_a = found.p_a[:count] + pose_b[0]
+            point_b = point_a - separation[:, None] * normal
+            yield ContactRegion(separation, point_a, point_b, normal), self.scratch.deepest.copy()
 
 
 def closest_points(shape_a: Shape, pose_a: Pose, shape_b: Shape, pose_b: Pose) -> ClosestPoints:

@@ -110,8 +110,7 @@ class Scratch(NamedTuple):
     manifold: ManifoldScratch
     simplex: np.ndarray
     polytope: Polytope
-    counter: np.ndarray  # (2,) witness queries of `collide_shapes`
-    deepest: np.ndarray  # (7,) separation, normal and p_a of the pair's closest points; nan where not noted
+    deepest: np.ndarray  # (7,) separation, normal and p_a of the last pair whose closest points were noted
 
 
 def make_scratch(shapes: ShapeTable) -> Scratch:
@@ -121,7 +120,6 @@ def make_scratch(shapes: ShapeTable) -> Scratch:
         manifold_scratch(int(loops.max(initial=0)), int(vertices.max(initial=0))),
         np.zeros(gjk.SIMPLEX_SHAPE),
         empty_polytope(),
-        np.zeros(2, np.int64),
         np.zeros(7),
     )
 
@@ -450,22 +448,3 @@ def store_impulses(slot, place, impulse, count, pair_impulse):
     for c in range(count):
         for m in range(3):
             pair_impulse[slot[c], place[c], m] = impulse[c, m]
-
-
-@kernel
-def collide_shapes(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, scratch):
-    """All candidates of two shapes into the manifold scratch; returns their number.
-
-    Args:
-        ra, rb: Rotation matrices as rows, shape (9,); p_ba: origin of a from that of b [m], shape (3,).
-        witness, axis: What an earlier call with the same shapes left, or zeros; shape (3,).
-    """
-    scratch.manifold.count[0] = 0
-    scratch.deepest[0] = np.nan
-    r_a = (ra[0], ra[1], ra[2], ra[3], ra[4], ra[5], ra[6], ra[7], ra[8])
-    r_b = (rb[0], rb[1], rb[2], rb[3], rb[4], rb[5], rb[6], rb[7], rb[8])
-    size = min(shapes.bound[sa], shapes.bound[sb])
-    p = (p_ba[0], p_ba[1], p_ba[2])
-    counter = scratch.counter
-    _collide_pair(shapes, sa, r_a, p, sb, r_b, witness, axis, margin, size, scratch, counter)
-    return scratch.manifold.count[0]

@@ -148,9 +148,12 @@ def main() -> int:
         (ROOT / "docs" / "benchmarks.md").write_text(markdown(results))
     console.print(summary(results))
     for state, times in results.startup.items():
-        console.print(f"{state}: import {times['import']:.2f} s, first step {times['first_step']:.2f} s")
+        console.print(
+            f"{state}: import {times['import']:.2f} s, numba and scipy {times['libraries']:.2f} s, "
+            f"first step {times['first_step']:.2f} s"
+        )
     if results.keyframes:
-        console.print(f"{results.keyframes['keys']} keyframes: {results.keyframes['seconds']:.2f} s")
+        console.print(f"{results.keyframes['keys']} keyframes: {results.keyframes['first']:.2f} s")
     console.print(f"Written to {arguments.output}")
     return int(any(what.endswith(TOPPLE) for what in results.left_out))
 
