@@ -170,23 +170,43 @@ def _expand(polytope, face_count, new, accuracy):
 
 
 @inner
-def _nearest(polytope, face_count):
-    """(normal, distance, p_a) of the face nearest to the origin; p_a lies behind the origin's foot on it."""
-    f = 0
-    for g in range(1, face_count):
-        if polytope.distance[g] < polytope.distance[f]:
-            f = g
-    i, j, k = polytope.face[f, 0], polytope.face[f, 1], polytope.face[f, 2]
-    a, b, c = vec3.load(polytope.w, i), vec3.load(polytope.w, j), vec3.load(polytope.w, k)
+def _foot(polytope, f):
+    """Barycentric coordinates of the foot of the origin on the plane of face f, one below 0 where outside."""
+    a = vec3.load(polytope.w, polytope.face[f, 0])
+    b = vec3.load(polytope.w, polytope.face[f, 1])
+    c = vec3.load(polytope.w, polytope.face[f, 2])
     n = vec3.load(polytope.normal, f)
     foot = vec3.scale(n, polytope.distance[f])
     area = vec3.dot(n, vec3.cross(vec3.subtract(b, a), vec3.subtract(c, a)))
     u = vec3.dot(n, vec3.cross(vec3.subtract(b, foot), vec3.subtract(c, foot))) / area
     v = vec3.dot(n, vec3.cross(vec3.subtract(c, foot), vec3.subtract(a, foot))) / area
-    u, v = min(max(u, 0.0), 1.0), min(max(v, 0.0), 1.0)
-    p = vec3.add(vec3.scale(vec3.load(polytope.p_a, i), u), vec3.scale(vec3.load(polytope.p_a, j), v))
-    p = vec3.add(p, vec3.scale(vec3.load(polytope.p_a, k), max(1.0 - u - v, 0.0)))
-    return n, polytope.distance[f], p
+    return u, v, 1.0 - u - v
+
+
+@inner
+def _nearest(polytope, face_count, tie):
+    """(normal, distance, p_a) of the face nearest to the origin; p_a lies behind the origin's foot on it.
+
+    A large face of the difference is divided into triangles of one plane, to within `tie` [m]: the
+    one that holds the foot is taken.
+    """
+    least = polytope.distance[0]
+    for g in range(1, face_count):
+        least = min(least, polytope.distance[g])
+    f, best = 0, -1e300
+    for g in range(face_count):
+        if polytope.distance[g] <= least + tie:
+            u, v, w = _foot(polytope, g)
+            inside = min(u, v, w)
+            if inside > best:
+                f, best = g, inside
+    u, v, w = _foot(polytope, f)
+    u, v, w = max(u, 0.0), max(v, 0.0), max(w, 0.0)
+    total = u + v + w
+    p = vec3.scale(vec3.load(polytope.p_a, polytope.face[f, 0]), u / total)
+    p = vec3.add(p, vec3.scale(vec3.load(polytope.p_a, polytope.face[f, 1]), v / total))
+    p = vec3.add(p, vec3.scale(vec3.load(polytope.p_a, polytope.face[f, 2]), w / total))
+    return vec3.load(polytope.normal, f), polytope.distance[f], p
 
 
 @inner
@@ -205,7 +225,7 @@ def penetration(shapes, sa, ra, p_ba, sb, rb, axis, size, polytope):
     face_count = _first_faces(polytope, tiny)
     if face_count < 0:
         return 0.0, axis, p_ba
-    n, distance, p_a = _nearest(polytope, face_count)
+    n, distance, p_a = _nearest(polytope, face_count, DEPTH_ACCURACY * size)
     for points in range(4, MAX_POINTS):
         w, p = difference_support(shapes, sa, ra, p_ba, sb, rb, n)
         if vec3.dot(n, w) - distance <= DEPTH_ACCURACY * size:
@@ -214,5 +234,5 @@ def penetration(shapes, sa, ra, p_ba, sb, rb, axis, size, polytope):
         face_count = _expand(polytope, face_count, points, 1e-3 * DEPTH_ACCURACY * size)
         if face_count < 0:  # no more digits: the face found last stands
             break
-        n, distance, p_a = _nearest(polytope, face_count)
+        n, distance, p_a = _nearest(polytope, face_count, DEPTH_ACCURACY * size)
     return -distance, vec3.scale(n, -1.0), p_a

@@ -33,6 +33,7 @@ from ..scene import Scene
 from ..settings import OVERLAP_SPEED, RELATIVE_TOLERANCE
 from .impulse_collisions import empty_collisions, resolve_collisions
 from .impulse_contacts import apply_impulses, release_push, warm_start
+from .impulse_guard import PassageGuard
 from .impulse_islands import (
     NEWTON_ACCURACY,
     RESIDUAL,
@@ -125,6 +126,7 @@ class ImpulsePipeline:
         self.tolerance = min([settings.tolerance, *(RELATIVE_TOLERANCE * model.bound[mobile])])
         self.broad_phase = BroadPhase(model, shapes, colliders, state, mobile)
         self.plan = empty_plan(n)
+        self.guard = PassageGuard(model.kind, shapes, colliders)
         self.reach = np.zeros(n)
         self.end_velocity = np.zeros((n, 6))
         self.scratch = make_scratch(shapes)
@@ -165,6 +167,7 @@ class ImpulsePipeline:
         if h != self._step_length:
             self.look_ahead(h)
         self.find_impulses(h, self.build_islands())
+        self.stop_at_obstacles(h)
         self.move(h)
         self.look_ahead(h)
         self.repair_positions(h)
@@ -178,6 +181,11 @@ class ImpulsePipeline:
             self._resolve_collisions(h)
             self._solve_contacts(h, island_count)
             self._release_push(h, island_count)
+
+    def stop_at_obstacles(self, h: float) -> None:
+        """End the step early for bodies that would get through others."""
+        with self._stage("guard"):
+            self.guard.stop_at_obstacles(self.state, self.broad_phase.pairs, h, self.plan.mean)
 
     def move(self, h: float) -> None:
         """Apply the impulses and move all bodies through the step."""
