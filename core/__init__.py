@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING
 from .errors import SceneError, ShapeError, SolverError, ToppleError
 
 if TYPE_CHECKING:
-    from .geometry.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Plane, Shape, Sphere
+    from .geometry.shapes import (
+        Box,
+        Capsule,
+        Compound,
+        Cone,
+        ConvexHull,
+        Cylinder,
+        Mesh,
+        Plane,
+        Shape,
+        Sphere,
+    )
     from .queries import closest_points, contacts, ray_cast, time_of_impact
     from .report import Report
     from .scene import Body, Motion, Scene
@@ -32,6 +43,7 @@ _HOME = {
     "ConvexHull": ".geometry.shapes",
     "Cylinder": ".geometry.shapes",
     "ImpulseSolver": ".solvers.impulse",
+    "Mesh": ".geometry.shapes",
     "Motion": ".scene",
     "Plane": ".geometry.shapes",
     "Report": ".report",
@@ -57,6 +69,7 @@ __all__ = [
     "ConvexHull",
     "Cylinder",
     "ImpulseSolver",
+    "Mesh",
     "Motion",
     "Plane",
     "Report",

@@ -14,8 +14,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+
 from . import jit
-from .geometry.shapes import Box, Cylinder, Plane, Sphere
+from .geometry.shapes import Box, Cylinder, Mesh, Plane, Sphere
 from .scene import Body, Scene
 from .solvers.impulse import ImpulsePipeline, ImpulseSolver, build_pipeline
 
@@ -80,6 +82,7 @@ def _small_pipeline() -> ImpulsePipeline:
     scene = Scene(
         bodies=[
             Body("plane", Plane((0.0, 0.0, 1.0), 0.0), kind="static"),
+            Body("mesh", Mesh(np.eye(3), [[0, 1, 2]]), kind="static"),
             Body("lower", Box((1.0, 1.0, 1.0)), position=(0.0, 0.0, 0.5)),
             Body("upper", Box((1.0, 1.0, 1.0)), position=(0.2, 0.0, 1.5)),
             Body("can", Cylinder(0.5, 1.0), position=(0.0, 3.0, 0.5)),
@@ -96,7 +99,7 @@ def _compile_collision() -> None:
     for _ in range(2):  # the first sorts, the second sorts again
         pipeline.find_contacts()
         pipeline.state.c[:, 2] += 1.0
-    pipeline.broad_phase.grow()
+    pipeline.broad_phase.grow(pipeline.state, pipeline.reach)
     pipeline.build_islands()
 
 

@@ -10,14 +10,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .collision.broad_phase import HIGH, empty_pairs
+from .collision.contact_set import empty_contacts
 from .collision.manifold import MAX_POINTS
-from .collision.narrow_phase import Scratch, detect_contacts, empty_contacts, make_scratch
+from .collision.narrow_phase import Scratch, detect_contacts, make_scratch
+from .collision.pairs import HIGH, PairTable, empty_pairs
 from .compilation import compile_kernels
 from .dynamics.body_state import quat_multiply, quat_rotate
 from .errors import SolverError
-from .geometry.shape_table import PLANE, Colliders, build_shape_table
-from .geometry.shapes import Shape, Sphere
+from .geometry.shape_table import MESH, PLANE, TRIANGLE, Colliders, build_shape_table
+from .geometry.shapes import Mesh, Shape, Sphere
 from .scene import Scene
 
 Pose = tuple[ArrayLike, ArrayLike]
@@ -80,19 +81,19 @@ class _Pair:
 
     def __init__(self, shape_a: Shape, shape_b: Shape) -> None:
         compile_kernels()
+        if isinstance(shape_a, Mesh) and isinstance(shape_b, Mesh):
+            raise SolverError("both shapes are meshes, which have no inside; give one solid shape")
         solids = [(shape, np.zeros(3), np.eye(3)) for shape in (shape_a, shape_b)]
-        self.table, colliders = build_shape_table(solids)
-        self.parts = [colliders.shape[colliders.body == side] for side in (0, 1)]
+        self.table, colliders, _ = build_shape_table(solids)
+        own = [colliders.shape[colliders.body == side] for side in (0, 1)]
+        self.parts = [parts[self.table.kind[parts] != MESH] for parts in own]
         if all((self.table.kind[parts] == PLANE).all() for parts in self.parts):
             raise SolverError("both shapes are planes, which are never at a distance; give one solid shape")
         self.bound = [float(self.table.bound[parts].max()) for parts in self.parts]
         self.scratch: Scratch = make_scratch(self.table)
         self.contacts = empty_contacts(MAX_POINTS)
-        self.pairs = {}  # per pair of parts a table of its own, which keeps the witness from call to call
-        for i in range(len(self.parts[0])):
-            for j in range(len(self.parts[1])):
-                self.pairs[i, j] = table = empty_pairs(1)
-                table.collider[0], table.counter[HIGH] = (0, 1), 1
+        # Per pair of parts a table of its own, which keeps the witness from call to call.
+        self.pairs: dict[tuple[int, int], PairTable] = {}
 
     @property
     def size(self) -> float:
@@ -103,44 +104,83 @@ class _Pair:
         self, pose_a: tuple[Array, Array], pose_b: tuple[Array, Array], margin: float
     ) -> ContactRegion:
         """All candidates of all parts, up to `margin` apart."""
-        regions = [region for region, _ in self._collide(pose_a, pose_b, margin)]
+        regions = [_NO_CONTACT]
+        for i, j, apart in self._by_distance(pose_a, pose_b):
+            if apart > margin:
+                break
+            regions.append(self._collide(i, j, pose_a, pose_b, margin)[0])
         return ContactRegion(*(np.concatenate(columns) for columns in zip(*regions, strict=True)))
 
     def closest(self, pose_a: tuple[Array, Array], pose_b: tuple[Array, Array]) -> ClosestPoints:
         """The closest points of the closest parts."""
         nearest: ClosestPoints | None = None
-        for region, deepest in self._collide(pose_a, pose_b, np.inf):
-            if np.isnan(deepest[0]):
+        for i, j, apart in self._by_distance(pose_a, pose_b):
+            if nearest is not None and apart > nearest.separation:
+                break
+            region, deepest = self._collide(i, j, pose_a, pose_b, np.inf)
+            if np.isnan(deepest.separation):
                 k = int(np.argmin(region.separation))
                 found = ClosestPoints(*(column[k] for column in region))
             else:
-                separation, normal, point_a = deepest[0], deepest[1:4], deepest[4:7] + pose_b[0]
-                found = ClosestPoints(separation, point_a, point_a - separation * normal, normal)
+                found = deepest
             if nearest is None or found.separation < nearest.separation:
                 nearest = found._replace(separation=float(found.separation))
         assert nearest is not None  # every shape has a part
         return nearest
 
+    def _by_distance(
+        self, pose_a: tuple[Array, Array], pose_b: tuple[Array, Array]
+    ) -> Iterator[tuple[int, int, float]]:
+        """Parts of a and b and how far apart they are at least, by the spheres around them; nearest first."""
+        spheres = []
+        for parts, pose in zip(self.parts, (pose_a, pose_b), strict=True):
+            center = self.table.box_center[parts] @ _matrix(pose[1]).reshape(3, 3).T + pose[0]
+            spheres.append((center, np.linalg.norm(self.table.box_half[parts], axis=1)))
+        (center_a, radius_a), (center_b, radius_b) = spheres
+        apart = np.linalg.norm(center_a[:, None] - center_b, axis=2) - radius_a[:, None] - radius_b
+        for k in np.argsort(apart, axis=None, kind="stable"):
+            i, j = divmod(int(k), len(center_b))
+            yield i, j, float(apart[i, j])
+
     def _collide(
-        self, pose_a: tuple[Array, Array], pose_b: tuple[Array, Array], margin: float
-    ) -> Iterator[tuple[ContactRegion, Array]]:
-        """Per pair of parts its candidates, and its closest points as the kernel notes them."""
+        self, i: int, j: int, pose_a: tuple[Array, Array], pose_b: tuple[Array, Array], margin: float
+    ) -> tuple[ContactRegion, ClosestPoints]:
+        """Candidates of a pair of parts, and its closest points where the kernel notes them, else NaN."""
+        a, b = self.parts[0][i], self.parts[1][j]
+        turned = self.table.kind[a] == TRIANGLE  # kernels take triangles as b
+        if turned:
+            a, b, pose_a, pose_b = b, a, pose_b, pose_a
+        if (i, j) not in self.pairs:
+            self.pairs[i, j] = empty_pairs(1)
+            self.pairs[i, j].collider[0], self.pairs[i, j].counter[HIGH] = (0, 1), 1
         c = np.array([pose_a[0] - pose_b[0], np.zeros(3)])
         rotation = np.array([_matrix(pose_a[1]), _matrix(pose_b[1])])
-        for (i, j), table in self.pairs.items():
-            shapes = np.array([self.parts[0][i], self.parts[1][j]])
-            self.scratch.deepest[0] = np.nan
-            self.scratch.manifold.count[0] = 0
-            detect_contacts(
-                Colliders(np.arange(2), shapes), self.table, c, rotation, table, np.zeros(2), margin,
-                self.contacts, self.scratch,
-            )  # fmt: skip
-            found = self.scratch.manifold
-            count = found.count[0]
-            separation, normal = found.separation[:count].copy(), found.normal[:count].copy()
-            point_a = found.p_a[:count] + pose_b[0]
-            point_b = point_a - separation[:, None] * normal
-            yield ContactRegion(separation, point_a, point_b, normal), self.scratch.deepest.copy()
+        self.scratch.deepest[0] = np.nan
+        self.scratch.manifold.count[0] = 0
+        detect_contacts(
+            Colliders(np.arange(2), np.array([a, b])), self.table, c, rotation, self.pairs[i, j], np.zeros(2),
+            margin, self.contacts, self.scratch,
+        )  # fmt: skip
+        found = self.scratch.manifold
+        count = found.count[0]
+        separation, normal = found.separation[:count].copy(), found.normal[:count].copy()
+        on_a = found.p_a[:count] + pose_b[0]
+        region = ContactRegion(separation, on_a, on_a - separation[:, None] * normal, normal)
+        noted = self.scratch.deepest.copy()
+        on_a = noted[4:7] + pose_b[0]
+        deepest = ClosestPoints(noted[0], on_a, on_a - noted[0] * noted[1:4], noted[1:4])
+        if turned:
+            region = ContactRegion(separation, region.point_b, region.point_a, -normal)
+            deepest = ClosestPoints(noted[0], deepest.point_b, deepest.point_a, -deepest.normal)
+        return region, deepest
+
+
+_NO_CONTACT = ContactRegion(np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3)))
+
+
+def _with_backs(shape: Shape) -> Shape:
+    """The shape, a mesh with both sides: what is near a surface is near its back, too."""
+    return Mesh(shape.vertices, shape.triangles, two_sided=True) if isinstance(shape, Mesh) else shape
 
 
 def closest_points(shape_a: Shape, pose_a: Pose, shape_b: Shape, pose_b: Pose) -> ClosestPoints:
@@ -149,7 +189,9 @@ def closest_points(shape_a: Shape, pose_a: Pose, shape_b: Shape, pose_b: Pose) -
     Raises:
         SolverError: A pose is not usable, or both shapes are planes.
     """
-    return _Pair(shape_a, shape_b).closest(_pose("pose_a", pose_a), _pose("pose_b", pose_b))
+    return _Pair(_with_backs(shape_a), _with_backs(shape_b)).closest(
+        _pose("pose_a", pose_a), _pose("pose_b", pose_b)
+    )
 
 
 def contacts(
@@ -186,7 +228,7 @@ def time_of_impact(
 
     Source: Mirtich 1996, section 2.3; Ericson 2005, section 5.5.
     """
-    pair = _Pair(shape_a, shape_b)
+    pair = _Pair(_with_backs(shape_a), _with_backs(shape_b))
     a, b = _pose("pose_a", pose_a), _pose("pose_b", pose_b)
     (v_a, w_a), (v_b, w_b) = _twist("twist_a", twist_a), _twist("twist_b", twist_b)
     turning = 0.0
@@ -226,7 +268,8 @@ def ray_cast(scene: Scene, origin: ArrayLike, direction: ArrayLike) -> RayHit | 
     nearest: RayHit | None = None
     for body in scene.bodies:
         limit = nearest.distance if nearest else np.inf
-        found = _cast_at(body.shape, (body.position, body.orientation), start, along, limit)
+        cast = _cast_at_mesh if isinstance(body.shape, Mesh) else _cast_at
+        found = cast(body.shape, (body.position, body.orientation), start, along, limit)
         if found is not None:
             distance, normal = found
             nearest = RayHit(body.name, distance, start + distance * along, normal)
@@ -251,6 +294,31 @@ def _cast_at(
             return None
         distance += found.separation / rate
     return distance, found.normal
+
+
+def _cast_at_mesh(
+    mesh: Shape, pose: tuple[Array, Array], start: Array, along: Array, limit: float
+) -> tuple[float, Array] | None:
+    """Distance along the ray and normal of the first triangle it meets (Moeller & Trumbore 1997)."""
+    assert isinstance(mesh, Mesh)
+    rotation = _matrix(pose[1]).reshape(3, 3)
+    surface = mesh.surface
+    origin, direction = rotation.T @ (start - pose[0]), rotation.T @ along
+    a, b, c = np.moveaxis(surface.vertices[surface.triangles], 1, 0)
+    across = np.cross(direction, c - a)
+    volume = ((b - a) * across).sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        u = ((origin - a) * across).sum(axis=1) / volume
+        beside = np.cross(origin - a, b - a)
+        v = beside @ direction / volume
+        distance = (beside * (c - a)).sum(axis=1) / volume
+    facing = np.sign(surface.normal @ direction)
+    hit = (u >= 0.0) & (v >= 0.0) & (u + v <= 1.0) & (distance >= 0.0) & (distance <= limit)
+    hit &= (facing < 0.0) | mesh.is_two_sided
+    if not hit.any():
+        return None
+    k = int(np.argmin(np.where(hit, distance, np.inf)))
+    return float(distance[k]), rotation @ surface.normal[k] * -facing[k]
 
 
 def _moved(pose: tuple[Array, Array], v: Array, w: Array, time: float) -> tuple[Array, Array]:

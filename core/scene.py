@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import SceneError, ShapeError
-from .geometry.shapes import Box, Compound, ConvexHull, Plane, Shape, shape_from_dict, shape_to_dict
+from .geometry.shapes import Box, Compound, ConvexHull, Mesh, Plane, Shape, shape_from_dict, shape_to_dict
 
 SCHEMA, SCHEMA_VERSION = "topple-scene", 1
 DEFAULT_DENSITY = 1000.0  # water [kg/m^3]
@@ -100,7 +100,7 @@ class Body:
 
         Args:
             name: Unique in its scene.
-            shape: Solid in the body's frame; a `Plane` must be static.
+            shape: Solid in the body's frame; a `Plane` must be static, a `Mesh` static or kinematic.
             kind: "dynamic" obeys forces, "static" never moves, "kinematic" follows `motion`.
             mass: Mass [kg]; wins over density.
             density: Density [kg/m^3]; 1000 where neither is given.
@@ -141,6 +141,13 @@ class Body:
         kind = read.choice("kind", kind, get_args(BodyKind))
         if isinstance(shape, Plane) and kind != "static":
             raise SceneError("a plane has no end and cannot move; use kind='static'", body=name, field="kind")
+        if isinstance(shape, Mesh) and (kind == "dynamic" or release_time is not None):
+            raise SceneError(
+                "a mesh has no inside to weigh and cannot be moved by forces; make it static or kinematic, "
+                "or use a ConvexHull or a Compound",
+                body=name,
+                field="kind",
+            )
         values: dict[str, Any] = {
             "name": name,
             "shape": shape,
@@ -202,7 +209,7 @@ class Body:
                 values[field] = value.tolist()
         if self.motion is not None:
             values["motion"] = [array.tolist() for array in self.motion]
-        if self.kind == "static":
+        if self.mass == 0.0:
             del values["mass"], values["inertia"]
         return values
 
@@ -413,7 +420,9 @@ def _mass_values(
 ) -> dict[str, Any]:
     """Mass, centre of mass and inertia from what was given and from the shape."""
     try:
-        solid = None if isinstance(shape, Plane) else shape.mass_properties
+        if isinstance(shape, Mesh):
+            _ = shape.surface
+        solid = None if isinstance(shape, Plane | Mesh) else shape.mass_properties
         parts = [part for part, _, _ in shape.placed_parts()] if isinstance(shape, Compound) else [shape]
         for part in parts:
             if isinstance(part, Box | ConvexHull):

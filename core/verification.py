@@ -12,13 +12,10 @@ the distance B must move along n to come free. The penetration depth is the smal
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.spatial import ConvexHull as Qhull
 
 from .diagnostics import (
@@ -30,10 +27,20 @@ from .diagnostics import (
     rotation_matrices,
 )
 from .errors import SceneError
-from .geometry.shapes import Box, Capsule, Compound, Cone, ConvexSolid, Cylinder, Plane, Shape, Sphere
+from .geometry.shapes import Mesh
 from .report import Report
 from .scene import Body, Scene
 from .trajectory import Trajectory
+from .verification_mesh import Surface, surface_depth
+from .verification_solids import (
+    PlacedSolids,
+    Solid,
+    boxes_of,
+    overlap,
+    signed_distance,
+    smallest_overlap,
+    solids_of,
+)
 
 Array = NDArray[np.float64]
 Progress = Callable[[str, int, int], object]
@@ -116,19 +123,29 @@ def frame_penetrations(
         SceneError: As for `verify`.
     """
     _check_match(scene, trajectory)
-    parts = [(owner, solid) for owner, body in enumerate(scene.bodies) for solid in _solids(body.shape)]
+    parts = [(owner, solid) for owner, body in enumerate(scene.bodies) for solid in solids_of(body.shape)]
     owners, solids = np.array([owner for owner, _ in parts], np.int64), [solid for _, solid in parts]
     names = tuple(trajectory.names[owner] for owner in owners)
     positions = trajectory.position[:, owners]
-    rotations = rotation_matrices(trajectory.orientation)[:, owners]
-    low, high = _boxes(solids, positions, rotations)
-    may_meet = _may_meet([scene.bodies[owner] for owner in owners]) & (owners[:, None] != owners)
+    all_rotations = rotation_matrices(trajectory.orientation)
+    rotations = all_rotations[:, owners]
+    low, high = boxes_of(solids, positions, rotations)
+    meets = _may_meet(scene.bodies)
+    may_meet = meets[np.ix_(owners, owners)] & (owners[:, None] != owners)
+    meshes = {i: body.shape for i, body in enumerate(scene.bodies) if isinstance(body.shape, Mesh)}
     known_directions: dict[tuple[int, int], Array] = {}
     found = []
     for frame in range(len(trajectory.times)):
-        placed = _Frame(solids, positions[frame], rotations[frame], known_directions)
+        placed = PlacedSolids(solids, positions[frame], rotations[frame], known_directions)
         pairs = _close_pairs(low[frame], high[frame])
-        found.append(_deepest(placed, pairs[may_meet[pairs[:, 0], pairs[:, 1]]], names))
+        deepest = _deepest(placed, pairs[may_meet[pairs[:, 0], pairs[:, 1]]], names)
+        for index, mesh in meshes.items():
+            surface = Surface(mesh, trajectory.position[frame, index], all_rotations[frame, index])
+            for part in np.flatnonzero(meets[index, owners]):
+                depth = _depth_in(surface, placed.solid(part), low[frame, part], high[frame, part])
+                if depth > deepest.depth:
+                    deepest = Penetration(depth, (trajectory.names[index], names[part]))
+        found.append(deepest)
         if progress is not None:
             progress("verify", frame + 1, len(trajectory.times))
     return found
@@ -151,125 +168,6 @@ def _check_match(scene: Scene, trajectory: Trajectory) -> None:
             raise SceneError(
                 f"its {name} in frame {frame} is not usable; bake again", body=names[body], field=name
             )
-
-
-@dataclass(frozen=True)
-class _Solid:
-    """A shape in its body's frame; `radius` grows the hull of `vertices`, a sphere has one vertex.
-
-    Cylinders and cones are the hull of two discs about their two vertices.
-    """
-
-    vertices: Array  # (v, 3), none for a plane
-    normals: Array  # (f, 3) outward, unit
-    distances: Array  # (f,) normal . x on the face
-    edges: Array  # (e, 2, 3) endpoints of segments that hold all edges
-    radius: float = 0.0
-    discs: tuple[float, ...] = ()  # [m] radii about the two vertices
-    axis: Array = field(default_factory=lambda: np.zeros(3))  # of the discs, zero without
-
-    @classmethod
-    def of(cls, shape: ConvexSolid | Plane) -> "_Solid":
-        none = np.zeros((0, 3))
-        if isinstance(shape, Capsule | Cylinder | Cone):
-            ends = np.array([[0.0, 0.0, -shape.height / 2], [0.0, 0.0, shape.height / 2]])
-            if isinstance(shape, Capsule):
-                return cls(ends, none, np.zeros(0), np.zeros((0, 2, 3)), shape.radius)
-            discs = (shape.radius, shape.radius if isinstance(shape, Cylinder) else 0.0)
-            return cls(ends, none, np.zeros(0), np.zeros((0, 2, 3)), 0.0, discs, np.array([0.0, 0.0, 1.0]))
-        if isinstance(shape, Sphere):
-            return cls(np.zeros((1, 3)), none, np.zeros(0), np.zeros((0, 2, 3)), shape.radius)
-        if isinstance(shape, Plane):
-            return cls(none, shape.normal[None], np.array([shape.offset]), np.zeros((0, 2, 3)))
-        if isinstance(shape, Box):
-            points = np.array(list(product(*[(-extent / 2, extent / 2) for extent in shape.size])))
-        else:
-            points = shape.points
-        middle = points.mean(axis=0)
-        qhull = Qhull(points - middle)
-        planes = np.unique(np.round(qhull.equations, 12), axis=0)
-        sides = np.concatenate(
-            [qhull.simplices[:, [0, 1]], qhull.simplices[:, [1, 2]], qhull.simplices[:, [2, 0]]]
-        )
-        edges = points[np.unique(np.sort(sides, axis=1), axis=0)]
-        distances = planes[:, :3] @ middle - planes[:, 3]
-        return cls(points[qhull.vertices], planes[:, :3], distances, edges)
-
-    @property
-    def is_plane(self) -> bool:
-        return len(self.vertices) == 0
-
-    @property
-    def is_round(self) -> bool:
-        """Neither a polyhedron nor a sphere."""
-        return len(self.vertices) == 2
-
-    def heights(self, directions: Array) -> Array:
-        """Support function: how far the solid reaches along each direction [m], shape (d,)."""
-        reach = directions @ self.vertices.T
-        if self.discs:
-            across = directions - np.outer(directions @ self.axis, self.axis)
-            reach = reach + np.linalg.norm(across, axis=1)[:, None] * np.array(self.discs)
-        return reach.max(axis=1) + self.radius
-
-    def moved(self, position: Array, rotation: Array) -> "_Solid":
-        """The same solid elsewhere."""
-        normals = self.normals @ rotation.T
-        return _Solid(
-            self.vertices @ rotation.T + position,
-            normals,
-            self.distances + normals @ position,
-            self.edges @ rotation.T + position,
-            self.radius,
-            self.discs,
-            rotation @ self.axis,
-        )
-
-
-def _solids(shape: Shape) -> list[_Solid]:
-    """The convex solids a shape consists of, in the body's frame."""
-    if isinstance(shape, Compound):
-        return [
-            _Solid.of(part).moved(position, rotation) for part, position, rotation in shape.placed_parts()
-        ]
-    return [_Solid.of(shape)]
-
-
-class _Frame:
-    """All solids at their places in one frame, moved to the world when first needed."""
-
-    def __init__(
-        self,
-        solids: list[_Solid],
-        position: Array,
-        rotation: Array,
-        known_directions: dict[tuple[int, int], Array],
-    ) -> None:
-        self._solids, self._position, self._rotation = solids, position, rotation
-        self._placed: dict[int, _Solid] = {}
-        self.known_directions = known_directions
-
-    def solid(self, body: int) -> _Solid:
-        if body not in self._placed:
-            self._placed[body] = self._solids[body].moved(self._position[body], self._rotation[body])
-        return self._placed[body]
-
-
-def _boxes(solids: list[_Solid], position: Array, rotation: Array) -> tuple[Array, Array]:
-    """Axis-aligned boxes of all bodies in all frames [m], each (frames, bodies, 3)."""
-    low, high = np.empty_like(position), np.empty_like(position)
-    for body, solid in enumerate(solids):
-        if solid.is_plane:
-            low[:, body], high[:, body] = -np.inf, np.inf
-            continue
-        turned = np.einsum("fij,vj->fvi", rotation[:, body], solid.vertices)
-        wide = np.full((len(position), 1, 3), solid.radius)
-        if solid.discs:  # a disc reaches r sqrt(1 - a^2) along an axis of cosine a with its own
-            across = np.sqrt(np.maximum(1.0 - (rotation[:, body] @ solid.axis) ** 2, 0.0))
-            wide = across[:, None] * np.array(solid.discs)[:, None]
-        low[:, body] = (turned - wide).min(axis=1) + position[:, body]
-        high[:, body] = (turned + wide).max(axis=1) + position[:, body]
-    return low, high
 
 
 def _may_meet(bodies: list[Body]) -> NDArray[np.bool_]:
@@ -296,7 +194,7 @@ def _close_pairs(low: Array, high: Array) -> NDArray[np.int64]:
     return np.sort(np.stack([a[overlap], b[overlap]], axis=1), axis=1)
 
 
-def _deepest(frame: _Frame, pairs: NDArray[np.int64], names: tuple[str, ...]) -> Penetration:
+def _deepest(frame: PlacedSolids, pairs: NDArray[np.int64], names: tuple[str, ...]) -> Penetration:
     """Deepest overlap of a frame's pairs.
 
     The overlap along any one direction bounds the depth from above, so pairs are looked at in the
@@ -313,78 +211,47 @@ def _deepest(frame: _Frame, pairs: NDArray[np.int64], names: tuple[str, ...]) ->
     return deepest
 
 
-def _depth_bound(frame: _Frame, a: int, b: int) -> float:
+def _depth_bound(frame: PlacedSolids, a: int, b: int) -> float:
     """Smallest overlap along the face normals and the direction that decided this pair before."""
     one, other = frame.solid(a), frame.solid(b)
     bound = min(_face_overlap(one, other), _face_overlap(other, one))
     known = frame.known_directions.get((a, b))
     if known is not None and bound > 0:
-        bound = min(bound, _overlap(one, other, known))
+        bound = min(bound, overlap(one, other, known))
     return bound
 
 
-def _face_overlap(one: _Solid, other: _Solid) -> float:
+def _face_overlap(one: Solid, other: Solid) -> float:
     if len(one.normals) == 0 or other.is_plane:
         return np.inf
     return float((one.distances + other.heights(-one.normals)).min())
 
 
-def _overlap(one: _Solid, other: _Solid, direction: Array) -> float:
-    """Overlap along one direction: how far `other` must move along it to come free [m]."""
-    return float(one.heights(direction[None])[0] + other.heights(-direction[None])[0])
+def _depth_in(surface: Surface, solid: Solid, low: Array, high: Array) -> float:
+    """How deep a solid with these bounds reaches through a surface [m]."""
+    if solid.is_plane:
+        return 0.0
+    middle = 0.5 * (low + high) if len(solid.normals) == 0 else solid.vertices.mean(axis=0)
+    size = 0.5 * float(np.linalg.norm(high - low))
+    vertices = solid.vertices if len(solid.normals) else np.zeros((0, 3))
+    return surface_depth(surface.near(low, high), middle, size, vertices, solid.supports, solid.depth_of)
 
 
-def _smallest_overlap(one: _Solid, other: _Solid) -> tuple[float, Array]:
-    """The smallest overlap of all directions and its direction, by search: for round solids.
-
-    The overlap is smooth or has ridges, but few minima: the best of many directions lie in the right
-    ones, and a simplex search on the sphere goes to their bottom.
-    """
-    golden = np.arange(400) + 0.5
-    height, turn = 1.0 - golden / 200.0, np.pi * (1.0 + 5**0.5) * golden
-    ring = np.sqrt(1.0 - height**2)
-    spread = np.stack([ring * np.cos(turn), ring * np.sin(turn), height], axis=1)
-    special = [solid.axis for solid in (one, other) if solid.discs]
-    between = other.vertices.mean(axis=0) - one.vertices.mean(axis=0)
-    if np.linalg.norm(between) > 0:
-        special.append(between / np.linalg.norm(between))
-    directions = np.concatenate(
-        [spread, *(np.stack([d, -d]) for d in special), one.normals, -other.normals], dtype=np.float64
-    )
-    overlaps = one.heights(directions) + other.heights(-directions)
-    best, best_direction = np.inf, directions[0]
-    for start in directions[np.argsort(overlaps)[:6]]:
-        tangents = np.linalg.svd(start[None])[2][1:]
-
-        def along(x: Array, start: Array = start, tangents: Array = tangents) -> float:
-            direction = start + x @ tangents
-            return _overlap(one, other, direction / np.linalg.norm(direction))
-
-        found = minimize(
-            along, np.zeros(2), method="Nelder-Mead",
-            options={"xatol": 1e-10, "fatol": 1e-14, "initial_simplex": [[0, 0], [0.05, 0], [0, 0.05]]},
-        )  # fmt: skip
-        if found.fun < best:
-            direction = start + found.x @ tangents
-            best, best_direction = float(found.fun), direction / np.linalg.norm(direction)
-    return best, best_direction
-
-
-def _depth(frame: _Frame, a: int, b: int) -> float:
+def _depth(frame: PlacedSolids, a: int, b: int) -> float:
     """Penetration depth [m], 0 where the two do not overlap."""
     one, other = frame.solid(a), frame.solid(b)
     if one.is_plane or other.is_plane:
         return max(0.0, _depth_bound(frame, a, b))  # along a plane's only normal it is exact
     if one.is_round or other.is_round:
-        depth, frame.known_directions[a, b] = _smallest_overlap(one, other)
+        depth, frame.known_directions[a, b] = smallest_overlap(one, other)
         return max(0.0, depth)
     if one.radius > 0 and other.radius > 0:
         distance = float(np.linalg.norm(one.vertices[0] - other.vertices[0]))
         return max(0.0, one.radius + other.radius - distance)
     if one.radius > 0:
-        return max(0.0, one.radius - _signed_distance(one.vertices[0], other))
+        return max(0.0, one.radius - signed_distance(one.vertices[0], other))
     if other.radius > 0:
-        return max(0.0, other.radius - _signed_distance(other.vertices[0], one))
+        return max(0.0, other.radius - signed_distance(other.vertices[0], one))
     # A and B share a point where a - b = 0 for some a, b: where the hull of all differences holds
     # the origin, whose distance to the nearest face is then the depth.
     differences = (one.vertices[:, None] - other.vertices[None]).reshape(-1, 3)
@@ -392,24 +259,6 @@ def _depth(frame: _Frame, a: int, b: int) -> float:
     nearest = int(np.argmax(planes[:, 3]))
     frame.known_directions[a, b] = planes[nearest, :3]
     return max(0.0, -float(planes[nearest, 3]))
-
-
-def _signed_distance(point: Array, solid: _Solid) -> float:
-    """Distance from a point to the surface of a polyhedron [m], negative inside."""
-    above = solid.normals @ point - solid.distances
-    if above.max() <= 0:
-        return float(above.max())
-    # Outside, the nearest point is on an edge, or is the foot on a face whose plane it is above.
-    start, along = solid.edges[:, 0], solid.edges[:, 1] - solid.edges[:, 0]
-    parameter = np.einsum("ei,ei->e", point - start, along) / np.einsum("ei,ei->e", along, along)
-    feet = start + np.clip(parameter, 0, 1)[:, None] * along
-    distance = float(np.linalg.norm(feet - point, axis=1).min())
-    for face in np.flatnonzero(above > 0):
-        foot = point - above[face] * solid.normals[face]
-        others = np.delete(solid.normals @ foot - solid.distances, face)
-        if above[face] < distance and (others <= 1e-12 * np.abs(solid.distances).max()).all():
-            distance = float(above[face])
-    return distance
 
 
 def _energy_warnings(scene: Scene, trajectory: Trajectory, tolerance: float) -> list[str]:

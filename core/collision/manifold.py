@@ -20,6 +20,7 @@ SMALLEST_ROOM = 16  # vertices of a polygon for which there is always room: disc
 # Where the separating plane lies within this angle of a face of either hull, that face's outline is
 # clipped too: the tilted hull will come to rest on it. Beyond, the two edges or vertices touch alone.
 CLIP_COSINE = 0.95
+CUT = 1 << 23  # tags from here on are of points made by cutting
 # Vertices outside a side plane by less than this fraction of the side's length count as inside:
 # boxes stacked flush would otherwise swap a vertex for a cut, and its feature id, by round-off.
 FLUSH = 1e-6

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..geometry.shape_table import CAPSULE, DISCS, PLANE, SPHERE, ShapeTable
+from ..geometry.shape_table import CAPSULE, DISCS, MESH, PLANE, SPHERE, TRIANGLE, ShapeTable
 from ..geometry.support import aligned_face
 from ..jit import inlined, inner, kernel, merged
 from ..math3 import mat3, vec3
 from . import gjk
-from .broad_phase import HIGH
+from .contact_set import QUERIES, SURVIVED
 from .epa import Polytope, empty_polytope
 from .manifold import (
     CLIP_COSINE,
@@ -27,6 +27,16 @@ from .manifold import (
     manifold_scratch,
     note_deepest,
     reduce_candidates,
+)
+from .pairs import HIGH
+from .persistence import (
+    SAME_PLACE,
+    Movers,
+    empty_movers,
+    inherit_impulses,
+    note_came,
+    note_left,
+    settle_movers,
 )
 from .primitives import collide_sphere_hull, collide_spheres, collide_with_plane
 from .round_shapes import collide_round, collide_round_with_plane
@@ -43,65 +53,10 @@ from .separating_plane import (
     face_of_b,
     find_edge,
 )
+from .triangles import collide_triangle
 
 CARRIED_BY_WORLD, CARRIED_BY_A, CARRIED_BY_B = 0, 1, 2
-QUERIES, SURVIVED = 0, 1  # indices into ContactSet.counter
-SAME_PLACE = 0.05  # part of the size within which an old point's impulse goes to a new one
 TOLERANCE = 1e-7  # relative to the size: how much worse than the best a plane may be and still be taken
-
-
-class ContactSet(NamedTuple):
-    """Contact points of one moment, in the order of pair slots."""
-
-    slot: np.ndarray  # (capacity,) pair
-    body: np.ndarray  # (capacity, 2) a, b
-    normal: np.ndarray  # (capacity, 3) world axes, from b to a
-    arm: np.ndarray  # [m] (capacity, 2, 3) points of a and b from their centres of mass
-    core: np.ndarray  # [m] (capacity, 2, 3) arms without the rounding of spheres and capsules, which stays
-    separation: np.ndarray  # [m] (capacity,)
-    carrier: np.ndarray  # (capacity,) whose rotation turns the normal: CARRIED_BY_...
-    place: np.ndarray  # (capacity,) index among the points of its pair
-    impulse: np.ndarray  # [N s] (capacity, 3) impulse on a of the last step, world axes
-    counter: np.ndarray  # (2,) witness queries and those answered by the cached witness
-
-
-class ContactGeometry(NamedTuple):
-    """The part of a contact set that solvers need; see there."""
-
-    body: np.ndarray
-    normal: np.ndarray
-    arm: np.ndarray
-    core: np.ndarray
-    separation: np.ndarray
-    carrier: np.ndarray
-
-
-def contact_geometry(contacts: ContactSet) -> ContactGeometry:
-    """Where the contacts are; the arrays are those of the contact set, not copies."""
-    return ContactGeometry(
-        contacts.body,
-        contacts.normal,
-        contacts.arm,
-        contacts.core,
-        contacts.separation,
-        contacts.carrier,
-    )
-
-
-def empty_contacts(capacity: int) -> ContactSet:
-    """A contact set with room for `capacity` points."""
-    return ContactSet(
-        slot=np.zeros(capacity, np.int64),
-        body=np.zeros((capacity, 2), np.int64),
-        normal=np.zeros((capacity, 3)),
-        arm=np.zeros((capacity, 2, 3)),
-        core=np.zeros((capacity, 2, 3)),
-        separation=np.zeros(capacity),
-        carrier=np.zeros(capacity, np.int64),
-        place=np.zeros(capacity, np.int64),
-        impulse=np.zeros((capacity, 3)),
-        counter=np.zeros(2, np.int64),
-    )
 
 
 class Scratch(NamedTuple):
@@ -110,6 +65,7 @@ class Scratch(NamedTuple):
     manifold: ManifoldScratch
     simplex: np.ndarray
     polytope: Polytope
+    movers: Movers
     deepest: np.ndarray  # (7,) separation, normal and p_a of the last pair whose closest points were noted
 
 
@@ -120,6 +76,7 @@ def make_scratch(shapes: ShapeTable) -> Scratch:
         manifold_scratch(int(loops.max(initial=0)), int(vertices.max(initial=0))),
         np.zeros(gjk.SIMPLEX_SHAPE),
         empty_polytope(),
+        empty_movers(),
         np.zeros(7),
     )
 
@@ -287,7 +244,10 @@ def _collide_pair(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scr
     origin = (0.0, 0.0, 0.0)
     manifold = scratch.manifold
     round_a, round_b = kind_a in (CAPSULE, DISCS), kind_b in (CAPSULE, DISCS)
-    if kind_b == PLANE:
+    if kind_b == TRIANGLE:
+        collide_triangle(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, manifold, scratch.simplex,
+                         scratch.polytope, scratch.deepest)  # fmt: skip
+    elif kind_b == PLANE:
         n = mat3.transform(rb, vec3.load(shapes.face_normal, shapes.face_start[sb]))
         distance = shapes.face_distance[shapes.face_start[sb]]
         if round_a:
@@ -333,43 +293,10 @@ def _carrier(witness, kind_a, kind_b):
     return CARRIED_BY_WORLD
 
 
-@inlined
-def inherit_impulses(pairs, slot, contacts, count, kept, manifold, reach):
-    """Give the pair's new points the impulses of its old ones: same feature first, then same place.
-
-    A feature id changes where a corner slides over an edge; the load must not vanish with it.
-    """
-    free_old, free_new = 0, 0  # bits
-    for j in range(pairs.point_count[slot]):
-        free_old |= 1 << j
-    for k in range(kept):
-        free_new |= 1 << k
-        for j in range(pairs.point_count[slot]):
-            if free_old >> j & 1 and pairs.feature[slot, j] == manifold.feature[manifold.chosen[k]]:
-                for m in range(3):
-                    contacts.impulse[count + k, m] = pairs.impulse[slot, j, m]
-                free_old &= ~(1 << j)
-                free_new &= ~(1 << k)
-                break
-    for j in range(pairs.point_count[slot]):
-        if not free_old >> j & 1:
-            continue
-        nearest, best = -1, reach
-        for k in range(kept):
-            if free_new >> k & 1:
-                d = vec3.norm(
-                    vec3.subtract(vec3.load(contacts.arm[count + k], 1), vec3.load(pairs.arm[slot], j))
-                )
-                if d < best:
-                    nearest, best = k, d
-        if nearest >= 0:
-            for m in range(3):
-                contacts.impulse[count + nearest, m] = pairs.impulse[slot, j, m]
-            free_new &= ~(1 << nearest)
-
-
 @merged
-def _append_contacts(pairs, slot, a, b, p_ba, size, carrier, radius_a, radius_b, manifold, contacts, count):
+def _append_contacts(
+    pairs, slot, a, b, p_ba, size, carrier, radius_a, radius_b, manifold, contacts, count, is_mesh, movers
+):
     """Append a pair's candidates, reduced, to `contacts`; returns the new count.
 
     Points take over the impulses of the last step; the slot then holds the new features (their
@@ -392,7 +319,10 @@ def _append_contacts(pairs, slot, a, b, p_ba, size, carrier, radius_a, radius_b,
             contacts.core[c, 0, m] = contacts.arm[c, 0, m] + radius_a * manifold.normal[i, m]
             contacts.core[c, 1, m] = contacts.arm[c, 1, m] - radius_b * manifold.normal[i, m]
             contacts.impulse[c, m] = 0.0
-    inherit_impulses(pairs, slot, contacts, count, kept, manifold, SAME_PLACE * size)
+    left, came = inherit_impulses(pairs, slot, contacts, count, kept, manifold, SAME_PLACE * size)
+    if is_mesh:
+        note_left(pairs, slot, left, a, b, movers)
+        note_came(came, count, SAME_PLACE * size, movers)
     for k in range(kept):
         pairs.feature[slot, k] = manifold.feature[manifold.chosen[k]]
         for m in range(3):
@@ -416,6 +346,7 @@ def detect_contacts(colliders, shapes, c, R, pairs, reach, slack, contacts, scra
     """
     manifold = scratch.manifold
     count = np.int64(0)
+    scratch.movers.count[0], scratch.movers.count[1] = 0, 0
     for slot in range(pairs.counter[HIGH]):
         if pairs.collider[slot, 0] < 0:
             continue
@@ -426,25 +357,23 @@ def detect_contacts(colliders, shapes, c, R, pairs, reach, slack, contacts, scra
         margin = reach[a] + reach[b] + slack
         manifold.count[0] = 0
         sa, sb = colliders.shape[ka], colliders.shape[kb]
+        if shapes.kind[sa] == MESH or shapes.kind[sb] == MESH:  # its triangles have pairs of their own
+            continue
         ra, rb = mat3.load(R, a), mat3.load(R, b)
         p_ba = vec3.subtract(vec3.load(c, a), vec3.load(c, b))
         size = min(shapes.bound[sa], shapes.bound[sb])
         witness, axis = pairs.witness[slot], pairs.axis[slot]
         _collide_pair(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scratch, contacts.counter)
+        is_mesh = shapes.kind[sb] == TRIANGLE
         if manifold.count[0] > 0:
             carrier = _carrier(witness, shapes.kind[sa], shapes.kind[sb])
             count = _append_contacts(
                 pairs, slot, a, b, p_ba, size, carrier, shapes.radius[sa], shapes.radius[sb], manifold,
-                contacts, count,
+                contacts, count, is_mesh, scratch.movers,
             )  # fmt: skip
         else:
+            if is_mesh:
+                note_left(pairs, slot, np.int64(15), a, b, scratch.movers)
             pairs.point_count[slot] = 0
+    settle_movers(pairs, contacts, scratch.movers)
     return count
-
-
-@kernel
-def store_impulses(slot, place, impulse, count, pair_impulse):
-    """Keep each point's impulse in its pair's slot for the next step."""
-    for c in range(count):
-        for m in range(3):
-            pair_impulse[slot[c], place[c], m] = impulse[c, m]

@@ -18,7 +18,7 @@ from ..jit import inlined, inner, merged
 from ..math3 import mat3, vec3
 from .epa import difference_support, penetration
 from .gjk import MAX_ITERATIONS, PA, W, reduce_simplex, weighted
-from .manifold import CLIP_COSINE, add_candidate, cut_polygon, note_deepest
+from .manifold import CLIP_COSINE, CUT, add_candidate, cut_polygon, note_deepest
 
 # A disc stands for itself by so many points of its rim, besides the deepest one.
 RIM_POINTS = 12
@@ -69,7 +69,7 @@ def _put(scratch, i, p, tag):
 
 
 @inner
-def _load_feature(shapes, s, r, offset, n, row, scratch):
+def load_feature(shapes, s, r, offset, n, row, scratch):
     """Write what shape `s` turns to the direction n (out of it, world axes) to polygon `row`.
 
     Returns:
@@ -134,6 +134,7 @@ def _cut_line(scratch, row, n, distance):
         x = vec3.add(p, vec3.scale(vec3.subtract(q, p), hp / (hp - hq)))
         k = 0 if hp > 0.0 else 1
         scratch.polygon[row, k, 0], scratch.polygon[row, k, 1], scratch.polygon[row, k, 2] = x
+        scratch.tag[row, k] |= CUT
     return 2
 
 
@@ -161,7 +162,7 @@ def _add_feature_points(scratch, row, count, plane_point, plane_normal, n, round
 
 
 @inner
-def _clip_features(count_a, count_b, n, rounding, margin, scratch):
+def clip_features(count_a, count_b, n, rounding, margin, scratch):
     """Candidates where the features in polygon 0 (of a) and polygon 1 (of b) lie over each other."""
     if count_a == 1 or count_b == 1:
         return
@@ -251,14 +252,14 @@ def collide_round(shapes, sa, ra, p_ba, sb, rb, axis, margin, size, scratch, sim
     if distance - rounded > margin:
         return
     origin = (0.0, 0.0, 0.0)
-    count_a = _load_feature(shapes, sa, ra, p_ba, vec3.scale(n, -1.0), np.int64(0), scratch)
-    count_b = _load_feature(shapes, sb, rb, origin, n, np.int64(1), scratch)
-    _clip_features(count_a, count_b, n, rounding, margin, scratch)
-    _add_deepest(scratch, surface, n, distance - rounded, size)
+    count_a = load_feature(shapes, sa, ra, p_ba, vec3.scale(n, -1.0), np.int64(0), scratch)
+    count_b = load_feature(shapes, sb, rb, origin, n, np.int64(1), scratch)
+    clip_features(count_a, count_b, n, rounding, margin, scratch)
+    add_deepest(scratch, surface, n, distance - rounded, size)
 
 
 @inner
-def _add_deepest(scratch, p_a, n, separation, size):
+def add_deepest(scratch, p_a, n, separation, size):
     """Add the deepest point, in place of a candidate that lies there already."""
     for i in range(scratch.count[0]):
         apart = vec3.norm(vec3.subtract(vec3.load(scratch.p_a, i), p_a))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..geometry.mass_properties import principal_axes
-from ..geometry.shape_table import Colliders, ShapeTable, build_shape_table
+from ..geometry.shape_table import Colliders, MeshTrees, ShapeTable, build_shape_table
 from ..scene import Scene
 
 STATIC, KINEMATIC, DYNAMIC = 0, 1, 2
@@ -105,11 +105,12 @@ def _axis_order(moments: np.ndarray) -> np.ndarray:
     return np.array([(third + 1) % 3, (third + 2) % 3, third])
 
 
-def build_bodies(scene: Scene) -> tuple[BodyModel, ShapeTable, Colliders, np.ndarray]:
+def build_bodies(scene: Scene) -> tuple[BodyModel, ShapeTable, Colliders, MeshTrees, np.ndarray]:
     """Flatten a scene's bodies.
 
     Returns:
-        The model, the shape table, the colliders, and `order`: the scene's index of each body, shape (n,).
+        The model, the shape table, the colliders, the trees of meshes, and `order`: the scene's index of
+        each body, shape (n,).
     """
     order = np.array(sorted(range(len(scene.bodies)), key=lambda i: scene.bodies[i].name), np.int64)
     bodies = [scene.bodies[i] for i in order]
@@ -118,11 +119,11 @@ def build_bodies(scene: Scene) -> tuple[BodyModel, ShapeTable, Colliders, np.nda
     solids = []
     for i, body in enumerate(bodies):
         axes = np.eye(3)
-        if body.kind != "static":
+        if body.mass > 0.0:
             moments[i], axes = principal_axes(body.inertia)
             q_OP[i] = _quat_from_axes(axes)
         solids.append((body.shape, body.center_of_mass, axes))
-    table, colliders = build_shape_table(solids)
+    table, colliders, trees = build_shape_table(solids)
     bound = np.zeros(n)
     np.maximum.at(bound, colliders.body, table.bound[colliders.shape])
     # A body of one round shape is round itself; one of several is not.
@@ -155,7 +156,7 @@ def build_bodies(scene: Scene) -> tuple[BodyModel, ShapeTable, Colliders, np.nda
         p_Oc=np.array([b.center_of_mass for b in bodies], float).reshape(n, 3),
         q_OP=q_OP,
     )
-    return model, table, colliders, order
+    return model, table, colliders, trees, order
 
 
 def initial_state(scene: Scene, order: np.ndarray, model: BodyModel) -> BodyState:

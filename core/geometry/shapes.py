@@ -23,6 +23,7 @@ from .mass_properties import (
     joined_mass_properties,
     sphere_mass_properties,
 )
+from .mesh import TriangleMesh, build_mesh
 
 
 class Sphere:
@@ -215,6 +216,54 @@ class Plane:
         return f"Plane(({', '.join(f'{x:g}' for x in self.normal)}), {self.offset:g})"
 
 
+class Mesh:
+    """Triangles in the body's frame, of any form, for static and kinematic bodies; two-sided or one-sided."""
+
+    def __init__(self, vertices: ArrayLike, triangles: ArrayLike, *, two_sided: bool | None = None) -> None:
+        """Store the triangles.
+
+        Args:
+            vertices: Coordinates [m], shape (v, 3).
+            triangles: Indices of vertices, counter-clockwise from the front, shape (t, 3).
+            two_sided: Whether bodies touch the backs, too. By default they do where the surface is
+                open; a closed one is a solid, whose inside nothing can touch.
+
+        Raises:
+            ShapeError: These are not arrays of such numbers.
+        """
+        try:
+            self.vertices = _read_only(vertices)
+            numbers = np.array(triangles)
+            self.triangles = numbers.astype(np.int64)
+        except (TypeError, ValueError) as error:
+            raise ShapeError("its vertices or triangles are not numbers; give two arrays (n, 3)") from error
+        if self.vertices.ndim != 2 or self.vertices.shape[1] != 3:
+            raise ShapeError(f"its vertices have shape {self.vertices.shape}; give an array (n, 3)")
+        if self.triangles.size and (self.triangles.ndim != 2 or self.triangles.shape[1] != 3):
+            raise ShapeError(f"its triangles have shape {self.triangles.shape}; give an array (n, 3)")
+        if (self.triangles != numbers).any():
+            raise ShapeError("its triangles are not whole numbers; give indices of vertices")
+        self.triangles.flags.writeable = False
+        self.two_sided = two_sided
+
+    def __repr__(self) -> str:
+        return f"Mesh({len(self.vertices)} vertices, {len(self.triangles)} triangles)"
+
+    @cached_property
+    def surface(self) -> TriangleMesh:
+        """The triangles with their planes and neighbours.
+
+        Raises:
+            ShapeError: No triangle is usable, or indices or coordinates are not.
+        """
+        return build_mesh(self.vertices, self.triangles)
+
+    @property
+    def is_two_sided(self) -> bool:
+        """Whether bodies touch the backs of the triangles."""
+        return not self.surface.is_closed if self.two_sided is None else self.two_sided
+
+
 class Compound:
     """Rigid union of shapes at fixed places in the body's frame, such as the parts of a concave body."""
 
@@ -263,7 +312,7 @@ class Compound:
 
 
 ConvexSolid = Sphere | Box | Capsule | Cylinder | Cone | ConvexHull
-Shape = ConvexSolid | Plane | Compound
+Shape = ConvexSolid | Plane | Compound | Mesh
 
 
 def shape_to_dict(shape: Shape) -> dict[str, Any]:
@@ -283,6 +332,9 @@ def shape_to_dict(shape: Shape) -> dict[str, Any]:
             return {"type": "convex_hull", "points": shape.points.tolist()}
         case Plane():
             return {"type": "plane", "normal": shape.normal.tolist(), "offset": shape.offset}
+        case Mesh():
+            return {"type": "mesh", "vertices": shape.vertices.tolist(),
+                    "triangles": shape.triangles.tolist(), "two_sided": shape.two_sided}  # fmt: skip
         case Compound():
             parts = [
                 {"shape": shape_to_dict(part), "position": position.tolist(), "orientation": q.tolist()}
@@ -305,6 +357,7 @@ def shape_from_dict(values: dict[str, Any]) -> Shape:
         "cone": lambda: Cone(values["radius"], values["height"]),
         "convex_hull": lambda: ConvexHull(values["points"]),
         "plane": lambda: Plane(values["normal"], values["offset"]),
+        "mesh": lambda: Mesh(values["vertices"], values["triangles"], two_sided=values.get("two_sided")),
         "compound": lambda: Compound(
             [(shape_from_dict(p["shape"]), p["position"], p["orientation"]) for p in values["parts"]]
         ),
@@ -325,7 +378,7 @@ def _part(
         shape, position, orientation = part
     except (TypeError, ValueError) as error:
         raise ShapeError(f"a part of it is {part!r}; give (shape, position, orientation)") from error
-    if not isinstance(shape, Shape) or isinstance(shape, Plane):
+    if not isinstance(shape, Shape) or isinstance(shape, Plane | Mesh):
         raise ShapeError(f"a part of it is {shape!r}; give a solid shape such as topple.Box")
     quaternion = _numbers(orientation, "part's orientation", (4,))
     length = float(np.linalg.norm(quaternion))

@@ -12,23 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from ..collision.broad_phase import HIGH, BroadPhase
-from ..collision.narrow_phase import (
-    QUERIES,
-    SURVIVED,
-    contact_geometry,
-    detect_contacts,
-    empty_contacts,
-    make_scratch,
-    store_impulses,
-)
+from ..collision.broad_phase import BroadPhase
+from ..collision.contact_set import QUERIES, SURVIVED, contact_geometry, empty_contacts
+from ..collision.narrow_phase import detect_contacts, make_scratch
+from ..collision.pairs import HIGH
+from ..collision.persistence import store_impulses
 from ..dynamics.body_state import BodyModel, BodyState, body_masses, build_bodies, initial_state
 from ..dynamics.contact_rows import empty_rows, prepare_rows
 from ..dynamics.islands import build_islands, empty_graph, empty_islands
 from ..dynamics.kinematic import KinematicPaths
 from ..dynamics.motion import empty_plan, measure_reach, move_bodies, plan_free_motion, update_all_derived
 from ..errors import SolverError
-from ..geometry.shape_table import Colliders, ShapeTable
+from ..geometry.shape_table import Colliders, MeshTrees, ShapeTable
 from ..scene import Scene
 from ..settings import OVERLAP_SPEED, RELATIVE_TOLERANCE
 from .impulse_collisions import empty_collisions, resolve_collisions
@@ -82,7 +77,7 @@ class ImpulseSolver:
 
 def build_pipeline(scene: Scene, settings: ImpulseSolver) -> tuple["ImpulsePipeline", np.ndarray]:
     """The pipeline of a scene, before its first look ahead, and `order`: the scene's index of each body."""
-    model, shapes, colliders, order = build_bodies(scene)
+    model, shapes, colliders, trees, order = build_bodies(scene)
     state = initial_state(scene, order, model)
     bodies = [scene.bodies[i] for i in order]
     paths = KinematicPaths(bodies, model)
@@ -90,7 +85,7 @@ def build_pipeline(scene: Scene, settings: ImpulseSolver) -> tuple["ImpulsePipel
     update_all_derived(model, state)
     mobile = np.array([b.is_movable for b in bodies])
     pipeline = ImpulsePipeline(
-        settings, model, shapes, colliders, state, paths,
+        settings, model, shapes, colliders, trees, state, paths,
         gravity=scene.gravity, multiply=scene.combine == "multiply", mobile=mobile,
         names=[b.name for b in bodies],
     )  # fmt: skip
@@ -106,6 +101,7 @@ class ImpulsePipeline:
         model: BodyModel,
         shapes: ShapeTable,
         colliders: Colliders,
+        trees: MeshTrees,
         state: BodyState,
         paths: KinematicPaths,
         *,
@@ -124,7 +120,7 @@ class ImpulsePipeline:
         self.time = 0.0
         n = len(state.c)
         self.tolerance = min([settings.tolerance, *(RELATIVE_TOLERANCE * model.bound[mobile])])
-        self.broad_phase = BroadPhase(model, shapes, colliders, state, mobile)
+        self.broad_phase = BroadPhase(model, shapes, colliders, trees, state, mobile)
         self.plan = empty_plan(n)
         self.guard = PassageGuard(model.kind, shapes, colliders)
         self.reach = np.zeros(n)

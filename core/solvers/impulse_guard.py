@@ -12,11 +12,12 @@ are not looked at.
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from ..collision.broad_phase import HIGH, PairTable, empty_pairs
+from ..collision.contact_set import empty_contacts
 from ..collision.manifold import MAX_POINTS
-from ..collision.narrow_phase import detect_contacts, empty_contacts, make_scratch
+from ..collision.narrow_phase import detect_contacts, make_scratch
+from ..collision.pairs import HIGH, PairTable, empty_pairs
 from ..dynamics.body_state import DYNAMIC, BodyState
-from ..geometry.shape_table import DISCS, HULL, PLANE, Colliders, ShapeTable
+from ..geometry.shape_table import DISCS, HULL, MESH, PLANE, TRIANGLE, Colliders, ShapeTable
 
 # Parts of the thinner one's thickness: a relative motion of less than FAST cannot pass it, and a body
 # is stopped at the depth DEEP, which position repair takes back.
@@ -28,9 +29,13 @@ MAX_ROUNDS = 4  # a body that is stopped may be met by others: their motion is f
 
 
 def shape_thickness(shapes: ShapeTable) -> np.ndarray:
-    """Least width of each shape [m], shape (s,): from a face to the farthest vertex, or a diameter."""
+    """Least width of each shape [m], shape (s,): from a face to the farthest vertex, or a diameter.
+
+    Surfaces without thickness count as infinite: the other body's decides.
+    """
     thickness = np.full(len(shapes.kind), np.inf)
-    for s, kind in enumerate(shapes.kind):
+    for s in np.flatnonzero((shapes.kind != TRIANGLE) & (shapes.kind != MESH) & (shapes.kind != PLANE)):
+        kind = shapes.kind[s]
         vertex = shapes.vertex[shapes.vertex_start[s] : shapes.vertex_start[s + 1]]
         if kind == HULL:
             faces = slice(shapes.face_start[s], shapes.face_start[s + 1])
@@ -39,7 +44,7 @@ def shape_thickness(shapes: ShapeTable) -> np.ndarray:
         elif kind == DISCS:
             length = np.linalg.norm(vertex[1] - vertex[0])
             thickness[s] = min(length, shapes.disc[s].sum())  # a cone is half as wide on the average
-        elif kind != PLANE:
+        else:
             thickness[s] = 2.0 * shapes.radius[s]
     return thickness
 
@@ -98,6 +103,7 @@ class PassageGuard:
         """Pairs of colliders (k, 2) that move far relative to each other, for their thickness."""
         collider = pairs.collider[: pairs.counter[HIGH]]
         collider = collider[collider[:, 0] >= 0]
+        collider = collider[(self.shapes.kind[self.colliders.shape[collider]] != MESH).all(axis=1)]
         body = self.colliders.body[collider]
         a, b = body[:, 0], body[:, 1]
         spin = _norm(mean[:, 3:]) * self.arm

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import topple
 from scipy.spatial.transform import Rotation
-from topple.verification import _Frame, _smallest_overlap, _Solid
+from topple.verification_solids import PlacedSolids, Solid, smallest_overlap
 
 SHAPES = ["sphere", "box", "capsule", "cylinder", "cone", "hull", "plate"]
 PAIRS = list(itertools.combinations_with_replacement(SHAPES, 2))
@@ -33,7 +33,7 @@ def make(kind: str, rng: np.random.Generator) -> topple.Shape:
 def placed(shapes, poses):
     positions = np.array([position for position, _ in poses])
     rotations = np.array([Rotation.from_quat(q, scalar_first=True).as_matrix() for _, q in poses])
-    frame = _Frame([_Solid.of(shape) for shape in shapes], positions, rotations, {})
+    frame = PlacedSolids([Solid.of(shape) for shape in shapes], positions, rotations, {})
     return frame.solid(0), frame.solid(1)
 
 
@@ -59,7 +59,7 @@ def test_separation(one, other):
         poses = random_pose(rng, 0.1), random_pose(rng, 1.6)
         found = topple.closest_points(shapes[0], poses[0], shapes[1], poses[1])
         a, b = placed(shapes, poses)
-        assert found.separation == pytest.approx(-_smallest_overlap(a, b)[0], abs=1e-6)
+        assert found.separation == pytest.approx(-smallest_overlap(a, b)[0], abs=1e-6)
         # A depth good to 1e-10 on a curved surface leaves its point uncertain by the root of that.
         assert outside(a, found.point_a) < 2e-4
         assert outside(b, found.point_b) < 2e-4
@@ -90,7 +90,7 @@ def test_plane(kind):
         plane = topple.Plane((0.0, 0.6, 0.8), 0.3)
         found = topple.closest_points(shape, pose, plane, ((0, 0, 0), (1, 0, 0, 0)))
         rotation = Rotation.from_quat(pose[1], scalar_first=True).as_matrix()
-        solid = _Frame([_Solid.of(shape)], pose[0][None], rotation[None], {}).solid(0)
+        solid = PlacedSolids([Solid.of(shape)], pose[0][None], rotation[None], {}).solid(0)
         lowest = -solid.heights(-plane.normal[None])[0]
         assert found.separation == pytest.approx(lowest - 0.3, abs=1e-12)
         np.testing.assert_allclose(found.normal, plane.normal, atol=1e-15)

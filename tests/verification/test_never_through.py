@@ -49,12 +49,17 @@ def throws(count, seed):
         direction = np.array([1.0, *rng.uniform(-0.15, 0.15, 2)])
         scene.add(
             topple.Body(
-                f"thrown {k:04}", random_shape(rng), position=place - [rng.uniform(1.0, 6.0), 0, 0],
-                orientation=Rotation.random(random_state=int(rng.integers(1 << 30))).as_quat(scalar_first=True),
+                f"thrown {k:04}",
+                random_shape(rng),
+                position=place - [rng.uniform(1.0, 6.0), 0, 0],
+                orientation=Rotation.random(random_state=int(rng.integers(1 << 30))).as_quat(
+                    scalar_first=True
+                ),
                 linear_velocity=speed * direction / np.linalg.norm(direction),
                 angular_velocity=rng.normal(size=3) * rng.uniform(0.0, 60.0),
-                restitution=rng.uniform(0.0, 1.0), friction=rng.uniform(0.0, 1.0),
-            )  # fmt: skip
+                restitution=rng.uniform(0.0, 1.0),
+                friction=rng.uniform(0.0, 1.0),
+            )
         )
     return scene
 

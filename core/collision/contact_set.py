@@ -1,0 +1,61 @@
+"""Contact points of one moment as a struct of arrays: what the narrow phase gives and solvers take."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+QUERIES, SURVIVED = 0, 1  # indices into ContactSet.counter
+
+
+class ContactSet(NamedTuple):
+    """Contact points of one moment, in the order of pair slots."""
+
+    slot: np.ndarray  # (capacity,) pair
+    body: np.ndarray  # (capacity, 2) a, b
+    normal: np.ndarray  # (capacity, 3) world axes, from b to a
+    arm: np.ndarray  # [m] (capacity, 2, 3) points of a and b from their centres of mass
+    core: np.ndarray  # [m] (capacity, 2, 3) arms without the rounding of spheres and capsules, which stays
+    separation: np.ndarray  # [m] (capacity,)
+    carrier: np.ndarray  # (capacity,) whose rotation turns the normal: CARRIED_BY_...
+    place: np.ndarray  # (capacity,) index among the points of its pair
+    impulse: np.ndarray  # [N s] (capacity, 3) impulse on a of the last step, world axes
+    counter: np.ndarray  # (2,) witness queries and those answered by the cached witness
+
+
+class ContactGeometry(NamedTuple):
+    """The part of a contact set that solvers need; see there."""
+
+    body: np.ndarray
+    normal: np.ndarray
+    arm: np.ndarray
+    core: np.ndarray
+    separation: np.ndarray
+    carrier: np.ndarray
+
+
+def contact_geometry(contacts: ContactSet) -> ContactGeometry:
+    """Where the contacts are; the arrays are those of the contact set, not copies."""
+    return ContactGeometry(
+        contacts.body,
+        contacts.normal,
+        contacts.arm,
+        contacts.core,
+        contacts.separation,
+        contacts.carrier,
+    )
+
+
+def empty_contacts(capacity: int) -> ContactSet:
+    """A contact set with room for `capacity` points."""
+    return ContactSet(
+        slot=np.zeros(capacity, np.int64),
+        body=np.zeros((capacity, 2), np.int64),
+        normal=np.zeros((capacity, 3)),
+        arm=np.zeros((capacity, 2, 3)),
+        core=np.zeros((capacity, 2, 3)),
+        separation=np.zeros(capacity),
+        carrier=np.zeros(capacity, np.int64),
+        place=np.zeros(capacity, np.int64),
+        impulse=np.zeros((capacity, 3)),
+        counter=np.zeros(2, np.int64),
+    )

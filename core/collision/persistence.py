@@ -1,0 +1,127 @@
+"""What a contact point keeps from step to step: the impulse of the point it was.
+
+Points are found again by their feature id, else by their place in the pair; on a mesh they also move
+from one triangle's pair to the next.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..jit import inlined, inner, kernel
+from ..math3 import vec3
+from .manifold import MAX_POINTS
+
+SAME_PLACE = 0.05  # part of the size within which an old point's impulse goes to a new one
+MOST_MOVERS = 1024  # more in one step start from zero, which costs iterations only
+
+
+class Movers(NamedTuple):
+    """Points that went from one triangle of a mesh to the next within this step, to keep their impulses."""
+
+    body: np.ndarray  # (MOST_MOVERS, 2) a, b of points that left a pair
+    arm: np.ndarray  # [m] (MOST_MOVERS, 3) where they were, from b's centre of mass
+    impulse: np.ndarray  # [N s] (MOST_MOVERS, 3)
+    contact: np.ndarray  # (MOST_MOVERS,) contacts that came into a pair
+    reach: np.ndarray  # [m] (MOST_MOVERS,) how far one of these may have moved
+    count: np.ndarray  # (2,) left, came
+
+
+def empty_movers() -> Movers:
+    """Room for MOST_MOVERS points."""
+    return Movers(
+        body=np.zeros((MOST_MOVERS, 2), np.int64),
+        arm=np.zeros((MOST_MOVERS, 3)),
+        impulse=np.zeros((MOST_MOVERS, 3)),
+        contact=np.zeros(MOST_MOVERS, np.int64),
+        reach=np.zeros(MOST_MOVERS),
+        count=np.zeros(2, np.int64),
+    )
+
+
+@inlined
+def inherit_impulses(pairs, slot, contacts, count, kept, manifold, reach):
+    """Give the pair's new points the impulses of its old ones: same feature first, then same place.
+
+    A feature id changes where a corner slides over an edge; the load must not vanish with it.
+
+    Returns:
+        Bits of the old points that found no new one, and of the new ones that found no old one.
+    """
+    free_old, free_new = 0, 0  # bits
+    for j in range(pairs.point_count[slot]):
+        free_old |= 1 << j
+    for k in range(kept):
+        free_new |= 1 << k
+        for j in range(pairs.point_count[slot]):
+            if free_old >> j & 1 and pairs.feature[slot, j] == manifold.feature[manifold.chosen[k]]:
+                for m in range(3):
+                    contacts.impulse[count + k, m] = pairs.impulse[slot, j, m]
+                free_old &= ~(1 << j)
+                free_new &= ~(1 << k)
+                break
+    for j in range(pairs.point_count[slot]):
+        if not free_old >> j & 1:
+            continue
+        nearest, best = -1, reach
+        for k in range(kept):
+            if free_new >> k & 1:
+                d = vec3.norm(
+                    vec3.subtract(vec3.load(contacts.arm[count + k], 1), vec3.load(pairs.arm[slot], j))
+                )
+                if d < best:
+                    nearest, best = k, d
+        if nearest >= 0:
+            for m in range(3):
+                contacts.impulse[count + nearest, m] = pairs.impulse[slot, j, m]
+            free_old &= ~(1 << j)
+            free_new &= ~(1 << nearest)
+    return free_old, free_new
+
+
+@inner
+def note_left(pairs, slot, points, a, b, movers):
+    """Note the points (bits) that left a pair of the mesh b."""
+    for j in range(pairs.point_count[slot]):
+        i = movers.count[0]
+        if points >> j & 1 and i < MOST_MOVERS:
+            movers.body[i, 0], movers.body[i, 1] = a, b
+            for k in range(3):
+                movers.arm[i, k], movers.impulse[i, k] = pairs.arm[slot, j, k], pairs.impulse[slot, j, k]
+            movers.count[0] = i + 1
+
+
+@inner
+def note_came(points, first, reach, movers):
+    """Note the contacts from `first` on (bits) that came into a pair of a mesh."""
+    for k in range(MAX_POINTS):
+        i = movers.count[1]
+        if points >> k & 1 and i < MOST_MOVERS:
+            movers.contact[i], movers.reach[i] = first + k, reach
+            movers.count[1] = i + 1
+
+
+@inner
+def settle_movers(pairs, contacts, movers):
+    """Give each contact that came the impulse of the nearest one of the same bodies that left."""
+    for i in range(movers.count[1]):
+        c = movers.contact[i]
+        nearest, best = -1, movers.reach[i]
+        for j in range(movers.count[0]):
+            if movers.body[j, 0] == contacts.body[c, 0] and movers.body[j, 1] == contacts.body[c, 1]:
+                d = vec3.norm(vec3.subtract(vec3.load(contacts.arm[c], 1), vec3.load(movers.arm, j)))
+                if d < best:
+                    nearest, best = j, d
+        if nearest >= 0:
+            movers.body[nearest, 0] = -1
+            for k in range(3):
+                contacts.impulse[c, k] = movers.impulse[nearest, k]
+                pairs.impulse[contacts.slot[c], contacts.place[c], k] = movers.impulse[nearest, k]
+
+
+@kernel
+def store_impulses(slot, place, impulse, count, pair_impulse):
+    """Keep each point's impulse in its pair's slot for the next step."""
+    for c in range(count):
+        for m in range(3):
+            pair_impulse[slot[c], place[c], m] = impulse[c, m]

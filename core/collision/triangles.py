@@ -1,0 +1,221 @@
+"""Contacts of solids with the triangles of meshes, without bumps at sides that triangles share.
+
+A triangle alone would push a body off its sides, too. In a mesh the side belongs to two triangles: the
+normal of a contact there can lie between their normals where they bend away from each other, and
+nowhere else. A contact whose normal leans farther belongs to the neighbour, or stands on the triangle
+itself and gets its normal.
+
+Frame: world axes, origin at the centre of mass of b, the mesh; a is the solid. Normals from b to a.
+Source: van den Bergen 2016 (internal edges; the cone of normals each feature of a mesh may have).
+"""
+
+import math
+
+import numpy as np
+
+from ..geometry.support import support_point
+from ..jit import inlined, inner, merged
+from ..math3 import mat3, vec3
+from .epa import penetration
+from .manifold import CLIP_COSINE, CUT, note_deepest
+from .round_shapes import OVERLAPPING, add_deepest, clip_features, closest_cores, load_feature
+from .separating_plane import FACE_B, NO_WITNESS
+
+LEAN_TOLERANCE = 1e-4  # [rad] sides that bend less are flat: more than coordinates of 32 bits make of it
+SAME_HEIGHT = 1e-5  # corners whose heights differ by less of the side's length touch together
+# A contact that gets the triangle's normal against its own must not be deeper than this part of the
+# body's size: a body that lies over a sheet's border is not pushed off sideways.
+SHALLOW = 0.02
+
+
+@inlined
+def _corner(shapes, s, k):
+    v = shapes.vertex_start[s] + k
+    return shapes.vertex[v, 0], shapes.vertex[v, 1], shapes.vertex[v, 2]
+
+
+@inlined
+def _outward(shapes, s, n, k):
+    """Unit vector in the triangle's plane, out over side k."""
+    along = vec3.subtract(_corner(shapes, s, (k + 1) % 3), _corner(shapes, s, k))
+    out = vec3.cross(along, n)
+    return vec3.scale(out, 1.0 / vec3.norm(out))
+
+
+@inner
+def _room(shapes, s, p):
+    """Distance of a point (triangle's frame) from the nearest side, within the plane; below 0 outside."""
+    n = vec3.load(shapes.face_normal, shapes.face_start[s])
+    room = 1e300
+    for k in range(3):
+        out = _outward(shapes, s, n, k)
+        room = min(room, vec3.dot(out, vec3.subtract(_corner(shapes, s, k), p)))
+    return room
+
+
+@inner
+def _may_lean(shapes, s, n, d, back):
+    """Whether a contact of triangle s can have the normal d, on the side that n points to.
+
+    Args:
+        n, d: Normal of that side and of the contact, both in the triangle's frame.
+        back: 1 where n is that of the back, 0 of the front.
+    """
+    height = vec3.dot(n, d)
+    flat = vec3.subtract(d, vec3.scale(n, height))
+    if vec3.norm(flat) <= LEAN_TOLERANCE and height > 0.0:
+        return True
+    face = shapes.face_start[s]
+    front = vec3.load(shapes.face_normal, face)
+    first = shapes.loop_start[face]
+    # The corners that lie farthest along d carry the contact.
+    top, low, size = -1e300, 1e300, 0.0
+    for k in range(3):
+        h = vec3.dot(_corner(shapes, s, k), d)
+        top, low = max(top, h), min(low, h)
+        size = max(size, vec3.norm(vec3.subtract(_corner(shapes, s, (k + 1) % 3), _corner(shapes, s, k))))
+    carries = 0
+    for k in range(3):
+        if vec3.dot(_corner(shapes, s, k), d) >= top - SAME_HEIGHT * size:
+            carries |= 1 << k
+    if carries == 7:
+        return height > 0.0
+    for k in range(3):  # side k joins corners k and k + 1
+        if carries == (1 << k | 1 << (k + 1) % 3):
+            lean = math.atan2(vec3.dot(_outward(shapes, s, front, k), flat), height)
+            return lean <= shapes.lean[first + k, back] + LEAN_TOLERANCE
+    for k in range(3):  # corner k joins sides k - 1 and k: the lean over each
+        if carries == 1 << k:
+            before = (k + 2) % 3
+            m1, m2 = _outward(shapes, s, front, before), _outward(shapes, s, front, k)
+            c = vec3.dot(m1, m2)
+            t1, t2 = vec3.dot(flat, m1), vec3.dot(flat, m2)
+            over = max(1.0 - c * c, 1e-12)
+            a, b = (t1 - c * t2) / over, (t2 - c * t1) / over
+            return (
+                math.atan2(a, height) <= shapes.lean[first + before, back] + LEAN_TOLERANCE
+                and math.atan2(b, height) <= shapes.lean[first + k, back] + LEAN_TOLERANCE
+            )
+    return True
+
+
+@inner
+def _load_triangle(shapes, s, r, n, cosine, scratch):
+    """Write what triangle s turns to the direction n to polygon 1: all of it, or a side; as load_feature.
+
+    Args:
+        cosine: Of the angle between n and the normal of the side the contact is on.
+    """
+    if cosine > CLIP_COSINE:
+        front = mat3.transform(r, vec3.load(shapes.face_normal, shapes.face_start[s]))
+        turned = vec3.dot(front, n) < 0.0
+        for k in range(3):
+            corner = (3 - k) % 3 if turned else k
+            p = mat3.transform(r, _corner(shapes, s, corner))
+            scratch.polygon[1, k, 0], scratch.polygon[1, k, 1], scratch.polygon[1, k, 2] = p
+            scratch.tag[1, k] = corner
+        return 3
+    d = mat3.transform_transposed(r, n)
+    best, side = 1e300, 0
+    for k in range(3):  # the side opposite to the lowest corner
+        h = vec3.dot(_corner(shapes, s, (k + 2) % 3), d)
+        if h < best:
+            best, side = h, k
+    for i in range(2):
+        corner = (side + i) % 3
+        p = mat3.transform(r, _corner(shapes, s, corner))
+        scratch.polygon[1, i, 0], scratch.polygon[1, i, 1], scratch.polygon[1, i, 2] = p
+        scratch.tag[1, i] = corner
+    p, q = _corner(shapes, s, side), _corner(shapes, s, (side + 1) % 3)
+    along = vec3.subtract(q, p)
+    return 2 if abs(vec3.dot(along, d)) <= 0.3 * vec3.norm(along) else 1
+
+
+@inner
+def _drop_inner_points(shapes, s, r, size, scratch):
+    """Take out candidates that are no corners of the contact region, which goes on over flat sides.
+
+    The solid's own corners stay; where a side cut its outline, or a corner of the triangle lies under it,
+    the neighbours in the same plane carry the region on.
+    """
+    first = shapes.loop_start[shapes.face_start[s]]
+    n = vec3.load(shapes.face_normal, shapes.face_start[s])
+    kept = 0
+    for i in range(scratch.count[0]):
+        p = mat3.transform_transposed(r, vec3.load(scratch.p_a, i))
+        keep = (scratch.feature[i] >> 1) < CUT
+        on_side = False
+        for k in range(3):
+            room = vec3.dot(_outward(shapes, s, n, k), vec3.subtract(_corner(shapes, s, k), p))
+            if abs(room) <= 1e-6 * size:
+                on_side = True
+                behind = shapes.lean[first + k, 1]
+                bend = max(shapes.lean[first + k, 0], behind if behind >= 0.0 else -1.0 - behind)
+                keep = keep or bend > LEAN_TOLERANCE
+        if keep or not on_side:
+            scratch.separation[kept] = scratch.separation[i]
+            scratch.feature[kept] = scratch.feature[i]
+            for k in range(3):
+                scratch.p_a[kept, k] = scratch.p_a[i, k]
+                scratch.normal[kept, k] = scratch.normal[i, k]
+            kept += 1
+    scratch.count[0] = kept
+
+
+@merged
+def collide_triangle(
+    shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, manifold, simplex, polytope, deepest
+):
+    """Contacts of a solid a with a triangle b.
+
+    With an infinite margin the closest points are given as they are, whichever triangle they belong to.
+    """
+    face = shapes.face_start[sb]
+    distance = shapes.face_distance[face]
+    n_local = vec3.load(shapes.face_normal, face)
+    center = mat3.transform_transposed(rb, p_ba)
+    back = 0
+    if vec3.dot(n_local, center) < distance:
+        if shapes.lean[shapes.loop_start[face], 1] < 0.0:  # one-sided: a body behind it is none of its own
+            return
+        back, n_local, distance = 1, vec3.scale(n_local, -1.0), -distance
+    normal = mat3.transform(rb, n_local)
+    rounding = (shapes.radius[sa], 0.0)
+    lowest = support_point(shapes, sa, mat3.transform_transposed(ra, vec3.scale(normal, -1.0)))
+    lowest = vec3.add(mat3.transform(ra, lowest), p_ba)
+    height = vec3.dot(normal, lowest) - distance - rounding[0]
+    if height > margin:
+        return
+    lowest = vec3.subtract(lowest, vec3.scale(normal, rounding[0]))
+    room = _room(shapes, sb, mat3.transform_transposed(rb, lowest))
+    n, separation, p_a = normal, height, lowest
+    is_own = True
+    if room < max(-height, 0.0):
+        status, apart, n, core = closest_cores(
+            shapes, sa, ra, p_ba, sb, rb, (axis[0], axis[1], axis[2]), size, simplex
+        )
+        if status == OVERLAPPING:
+            apart, n, core = penetration(shapes, sa, ra, p_ba, sb, rb, normal, size, polytope)
+        axis[0], axis[1], axis[2] = n
+        separation = apart - rounding[0]
+        p_a = vec3.subtract(core, vec3.scale(n, rounding[0]))
+        if separation > margin:
+            return
+        if margin < 1e300 and not _may_lean(shapes, sb, n_local, mat3.transform_transposed(rb, n), back):
+            if height < -SHALLOW * shapes.bound[sa]:
+                return
+            n, separation, p_a = normal, height, lowest
+    note_deepest(deepest, separation, n, p_a)
+    cosine = vec3.dot(n, normal)
+    if (
+        cosine > 1.0 - 1e-12 and margin < 1e300
+    ):  # the lowest point of a lies over the triangle or over another
+        is_own = room >= -1e-6 * size
+    witness[0] = FACE_B if cosine > 1.0 - 1e-12 else NO_WITNESS
+    count_a = load_feature(shapes, sa, ra, p_ba, vec3.scale(n, -1.0), np.int64(0), manifold)
+    count_b = _load_triangle(shapes, sb, rb, n, cosine, manifold)
+    clip_features(count_a, count_b, n, rounding, margin, manifold)
+    if count_b == 3:
+        _drop_inner_points(shapes, sb, rb, size, manifold)
+    if is_own:
+        add_deepest(manifold, p_a, n, separation, size)
