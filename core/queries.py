@@ -158,8 +158,8 @@ class _Pair:
         self.scratch.deepest[0] = np.nan
         self.scratch.manifold.count[0] = 0
         detect_contacts(
-            Colliders(np.arange(2), np.array([a, b])), self.table, c, rotation, self.pairs[i, j], np.zeros(2),
-            margin, self.contacts, self.scratch,
+            Colliders(np.arange(2), np.array([a, b])), self.table, np.zeros(2, np.bool_), c, rotation,
+            self.pairs[i, j], np.zeros(2), margin, self.contacts, self.scratch,
         )  # fmt: skip
         found = self.scratch.manifold
         count = found.count[0]

@@ -1,7 +1,7 @@
 """What a run or a check found: penetration, warnings, times. Plain values only."""
 
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 
 @dataclass(kw_only=True)
@@ -36,3 +36,20 @@ class Report:
         """Make the report that `to_dict` described."""
         pair = values.get("worst_pair")
         return cls(**{**values, "worst_pair": None if pair is None else tuple(pair)})
+
+
+class ContactEvent(NamedTuple):
+    """Two bodies begin or cease to touch.
+
+    Attributes:
+        time: End of the step in which they do [s].
+        kind: "begin" or "end".
+        body_a, body_b: Names of the bodies.
+        impulse: Sum of the normal impulses in the step they begin [N s]; 0 at the end and for sensors.
+    """
+
+    time: float
+    kind: Literal["begin", "end"]
+    body_a: str
+    body_b: str
+    impulse: float

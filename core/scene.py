@@ -6,7 +6,6 @@ trust what they are given. Nothing here moves.
 
 import json
 import os
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import SceneError, ShapeError
+from .files import write_whole
 from .geometry.shapes import Box, Compound, ConvexHull, Mesh, Plane, Shape, shape_from_dict, shape_to_dict
 
 SCHEMA, SCHEMA_VERSION = "topple-scene", 1
@@ -68,6 +68,7 @@ class Body:
     asleep: bool
     motion: Motion | None
     release_time: float | None
+    sensor: bool
 
     def __init__(
         self,
@@ -95,6 +96,7 @@ class Body:
         asleep: bool = False,
         motion: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
         release_time: float | None = None,
+        sensor: bool = False,
     ) -> None:
         """Validate and store a body.
 
@@ -124,6 +126,7 @@ class Body:
             motion: Times [s] (k,), positions [m] (k, 3) and orientations (k, 4) of a kinematic body.
                 It replaces `position` and `orientation`.
             release_time: When a kinematic body turns dynamic with the velocity it has then [s].
+            sensor: Lets everything pass and only reports it, as events of the trajectory.
 
         Raises:
             SceneError: A value is not usable; names the body and the field.
@@ -166,6 +169,7 @@ class Body:
             "lock_linear": read.flags("lock_linear", lock_linear),
             "lock_angular": read.flags("lock_angular", lock_angular),
             "asleep": bool(asleep),
+            "sensor": bool(sensor),
         }
         values["friction_dynamic"] = read.number(
             "friction_dynamic",
@@ -261,6 +265,7 @@ class Scene:
         self.gravity = read.array("gravity", gravity, (3,))
         self.combine: Combine = read.choice("combine", combine, get_args(Combine))
         self.bodies: list[Body] = []
+        self.ignored: set[frozenset[str]] = set()
         for body in bodies:
             self.add(body)
 
@@ -282,6 +287,20 @@ class Scene:
         self.bodies.append(body)
         return body
 
+    def ignore(self, one: str, other: str) -> None:
+        """Let two bodies pass through each other.
+
+        Raises:
+            SceneError: The scene has no body of one of these names, or they are the same.
+        """
+        names = {body.name for body in self.bodies}
+        for name in (one, other):
+            if name not in names:
+                raise SceneError("the scene has no such body to ignore; add it first", body=name)
+        if one == other:
+            raise SceneError("a body cannot ignore itself; give two bodies", body=one)
+        self.ignored.add(frozenset((one, other)))
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the scene as JSON; the file appears whole or not at all."""
         document = {
@@ -290,6 +309,7 @@ class Scene:
             "gravity": self.gravity.tolist(),
             "combine": self.combine,
             "bodies": [body.to_dict() for body in self.bodies],
+            "ignored": sorted(sorted(pair) for pair in self.ignored),
         }
         write_whole(path, (json.dumps(document, indent=1) + "\n").encode())
 
@@ -313,33 +333,17 @@ class Scene:
                 f"{path} has scene version {document.get('version')!r}, this Topple reads {SCHEMA_VERSION}; "
                 "update Topple or save the scene again"
             )
-        unknown = document.keys() - {"schema", "version", "gravity", "combine", "bodies"}
+        unknown = document.keys() - {"schema", "version", "gravity", "combine", "bodies", "ignored"}
         if unknown:
             raise SceneError(f"{path} has unknown entries {', '.join(sorted(unknown))}; remove them")
-        return cls(
+        scene = cls(
             document.get("gravity", (0, 0, -9.81)),
             [Body.from_dict(values) for values in document.get("bodies", ())],
             combine=document.get("combine", "geometric_mean"),
         )
-
-
-def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file so that it is either whole or as it was before, also when the machine stops."""
-    path = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        for one, other in document.get("ignored", ()):
+            scene.ignore(one, other)
+        return scene
 
 
 class _Reader:

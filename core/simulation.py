@@ -12,7 +12,7 @@ from .compilation import compile_kernels
 from .diagnostics import total_energy
 from .dynamics.body_state import BodyState, origin_pose
 from .errors import SceneError, SolverError
-from .report import Report
+from .report import ContactEvent, Report
 from .scene import Scene
 from .solvers.impulse import ImpulseSolver, build_pipeline
 from .trajectory import Trajectory
@@ -131,6 +131,11 @@ class Simulation:
             yield self.state
 
     @property
+    def events(self) -> tuple[ContactEvent, ...]:
+        """Bodies that began or ceased to touch so far."""
+        return tuple(self._pipeline.log.events)
+
+    @property
     def report(self) -> Report:
         """What happened so far."""
         p = self._pipeline
@@ -207,4 +212,5 @@ def simulate(
         angular_velocity=np.stack([m.angular_velocity for m in recorded]),
         names=tuple(body.name for body in scene.bodies),
         report=simulation.report,
+        events=simulation.events,
     )

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import SceneError
-from .report import Report
-from .scene import write_whole
+from .files import write_whole
+from .report import ContactEvent, Report
 
 SCHEMA, SCHEMA_VERSION = "topple-trajectory", 1
 STATE_WIDTHS = {"position": 3, "orientation": 4, "linear_velocity": 3, "angular_velocity": 3}
@@ -31,6 +31,7 @@ class Trajectory:
         angular_velocity: World frame [rad/s], shape (frames + 1, bodies, 3).
         names: Names of the bodies, in the order they were added to the scene.
         report: What the run found.
+        events: Bodies that began or ceased to touch, in the order of time.
     """
 
     times: NDArray[np.float64]
@@ -40,6 +41,7 @@ class Trajectory:
     angular_velocity: NDArray[np.float64]
     names: tuple[str, ...]
     report: Report = field(default_factory=Report)
+    events: tuple[ContactEvent, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(str(name) for name in self.names))
@@ -68,6 +70,7 @@ class Trajectory:
         """Write a compressed npz without pickle; the file appears whole or not at all."""
         header = {"schema": SCHEMA, "version": SCHEMA_VERSION, "names": self.names}
         header["report"] = self.report.to_dict()
+        header["events"] = self.events
         buffer = io.BytesIO()
         np.savez_compressed(
             buffer,
@@ -98,4 +101,9 @@ class Trajectory:
                 f"{path} has version {header.get('version')!r}, this Topple reads {SCHEMA_VERSION}; "
                 "update Topple or bake again"
             )
-        return cls(**arrays, names=tuple(header["names"]), report=Report.from_dict(header["report"]))
+        return cls(
+            **arrays,
+            names=tuple(header["names"]),
+            report=Report.from_dict(header["report"]),
+            events=tuple(ContactEvent(*event) for event in header.get("events", ())),
+        )

@@ -29,7 +29,7 @@ from .diagnostics import (
 from .errors import SceneError
 from .geometry.shapes import Mesh
 from .report import Report
-from .scene import Body, Scene
+from .scene import Scene
 from .trajectory import Trajectory
 from .verification_mesh import Surface, surface_depth
 from .verification_solids import (
@@ -130,7 +130,7 @@ def frame_penetrations(
     all_rotations = rotation_matrices(trajectory.orientation)
     rotations = all_rotations[:, owners]
     low, high = boxes_of(solids, positions, rotations)
-    meets = _may_meet(scene.bodies)
+    meets = _may_meet(scene)
     may_meet = meets[np.ix_(owners, owners)] & (owners[:, None] != owners)
     meshes = {i: body.shape for i, body in enumerate(scene.bodies) if isinstance(body.shape, Mesh)}
     known_directions: dict[tuple[int, int], Array] = {}
@@ -170,13 +170,18 @@ def _check_match(scene: Scene, trajectory: Trajectory) -> None:
             )
 
 
-def _may_meet(bodies: list[Body]) -> NDArray[np.bool_]:
-    """Pairs that a solver keeps apart: at least one can move freely, and the layers agree."""
-    free = np.array([body.is_movable for body in bodies], dtype=bool)
-    layers = np.array([body.layers for body in bodies], dtype=np.int64)
-    masks = np.array([body.collides_with for body in bodies], dtype=np.int64)
+def _may_meet(scene: Scene) -> NDArray[np.bool_]:
+    """Pairs that a solver keeps apart: one can move freely, the layers agree, none lets the other pass."""
+    free = np.array([body.is_movable for body in scene.bodies], dtype=bool)
+    layers = np.array([body.layers for body in scene.bodies], dtype=np.int64)
+    masks = np.array([body.collides_with for body in scene.bodies], dtype=np.int64)
+    solid = ~np.array([body.sensor for body in scene.bodies], dtype=bool)
     sees = (layers[:, None] & masks[None, :]) != 0
-    return (free[:, None] | free[None, :]) & sees & sees.T
+    meets = (free[:, None] | free[None, :]) & sees & sees.T & solid[:, None] & solid[None, :]
+    index = {body.name: i for i, body in enumerate(scene.bodies)}
+    for one, other in scene.ignored:
+        meets[index[one], index[other]] = meets[index[other], index[one]] = False
+    return meets
 
 
 def _close_pairs(low: Array, high: Array) -> NDArray[np.int64]:

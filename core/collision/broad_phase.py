@@ -32,11 +32,25 @@ class SortedBoxes(NamedTuple):
 
 
 @inlined
-def _may_collide(layers, mask, owner, mobile, collider_a, collider_b):
-    """Whether a pair can ever exchange an impulse: two bodies, one that moves, and the layers agree."""
+def _may_collide(layers, mask, apart, owner, mobile, collider_a, collider_b):
+    """Whether a pair can ever meet: two bodies, one that moves, layers that agree, not told to ignore it.
+
+    `apart` holds pairs that ignore each other, sorted: lower body times the number of bodies plus higher.
+    """
     a, b = owner[collider_a], owner[collider_b]
     if a == b or not (mobile[a] or mobile[b]):
         return False
+    if apart.shape[0] > 0:
+        key = min(a, b) * layers.shape[0] + max(a, b)
+        low, high = 0, apart.shape[0]
+        while low < high:
+            middle = (low + high) // 2
+            if apart[middle] < key:
+                low = middle + 1
+            else:
+                high = middle
+        if low < apart.shape[0] and apart[low] == key:
+            return False
     return (layers[a] & mask[b]) != 0 and (layers[b] & mask[a]) != 0
 
 
@@ -92,7 +106,7 @@ def _value(boxes, axis, endpoint):
 
 
 @kernel
-def update_pairs(layers, mask, owner, mobile, boxes, pairs):
+def update_pairs(layers, mask, apart, owner, mobile, boxes, pairs):
     """Sort the endpoints by insertion and change the overlap table at each exchange.
 
     Returns:
@@ -114,14 +128,14 @@ def update_pairs(layers, mask, owner, mobile, boxes, pairs):
                 a, b = min(moving >> 1, passed >> 1), max(moving >> 1, passed >> 1)
                 if moving & 1:  # a maximum moved below a minimum: apart on this axis
                     remove_pair(pairs, a, b)
-                elif _overlap(boxes, a, b) and _may_collide(layers, mask, owner, mobile, a, b):
+                elif _overlap(boxes, a, b) and _may_collide(layers, mask, apart, owner, mobile, a, b):
                     status = max(status, add_pair(pairs, a, b))
             order[k + 1] = moving
     return status
 
 
 @allocating_kernel
-def find_all_pairs(layers, mask, owner, mobile, boxes, pairs):
+def find_all_pairs(layers, mask, apart, owner, mobile, boxes, pairs):
     """Add every overlapping pair by one sweep along the sorted first axis."""
     n = boxes.low.shape[0]
     active = np.empty(n, np.int64)
@@ -137,7 +151,7 @@ def find_all_pairs(layers, mask, owner, mobile, boxes, pairs):
             continue
         for k in range(active_count):
             a, b = min(body, active[k]), max(body, active[k])
-            if _overlap(boxes, a, b) and _may_collide(layers, mask, owner, mobile, a, b):
+            if _overlap(boxes, a, b) and _may_collide(layers, mask, apart, owner, mobile, a, b):
                 if add_pair(pairs, a, b) == STATUS_FULL:
                     return STATUS_FULL
         active[active_count] = body
@@ -156,13 +170,19 @@ class BroadPhase:
         trees: MeshTrees,
         state,
         mobile: np.ndarray,
+        apart: np.ndarray,
     ) -> None:
-        """`mobile` (bodies,) bool: those that move by forces now or later in the run."""
+        """Sort nothing yet.
+
+        Args:
+            mobile: Bodies that move by forces now or later in the run, shape (bodies,).
+            apart: Pairs that ignore each other; see `_may_collide`.
+        """
         n = int(trees.broad[0])
         self.shapes, self.colliders, self.trees = shapes, colliders, trees
         self._meshes = colliders.body[trees.collider]
         self._scratch = np.zeros(6), np.zeros(STACK, np.int64)
-        self.who = (model.layers, model.collides_with, colliders.body, mobile)  # may collide with whom
+        self.who = (model.layers, model.collides_with, apart, colliders.body, mobile)  # may collide with whom
         self.boxes = SortedBoxes(
             np.full((n, 3), np.inf), np.full((n, 3), -np.inf), np.zeros((3, 2 * n), np.int64)
         )

@@ -193,7 +193,7 @@ def _nearest(polytope, face_count, tie):
     least = polytope.distance[0]
     for g in range(1, face_count):
         least = min(least, polytope.distance[g])
-    f, best = 0, -1e300
+    f, best = np.int64(0), -1e300
     for g in range(face_count):
         if polytope.distance[g] <= least + tie:
             u, v, w = _foot(polytope, g)

@@ -28,7 +28,7 @@ from .manifold import (
     note_deepest,
     reduce_candidates,
 )
-from .pairs import HIGH
+from .pairs import HIGH, OVERLAPS_SENSOR
 from .persistence import (
     SAME_PLACE,
     Movers,
@@ -333,10 +333,11 @@ def _append_contacts(
 
 
 @kernel
-def detect_contacts(colliders, shapes, c, R, pairs, reach, slack, contacts, scratch):
+def detect_contacts(colliders, shapes, sensor, c, R, pairs, reach, slack, contacts, scratch):
     """Contact points of all pairs that can touch within the step.
 
     Args:
+        sensor: Bodies whose pairs give no contacts, only a note in the pair table, shape (n,).
         c, R: Centres of mass [m] (n, 3) and rotation matrices (n, 9) of the bodies.
         reach: How far any point of each body may move in this step [m], shape (n,).
         slack: Added to each pair's margin [m].
@@ -354,7 +355,8 @@ def detect_contacts(colliders, shapes, c, R, pairs, reach, slack, contacts, scra
         a, b = colliders.body[ka], colliders.body[kb]
         if count + 4 > contacts.slot.shape[0]:
             return -1
-        margin = reach[a] + reach[b] + slack
+        sensed = sensor[a] or sensor[b]
+        margin = 0.0 if sensed else reach[a] + reach[b] + slack
         manifold.count[0] = 0
         sa, sb = colliders.shape[ka], colliders.shape[kb]
         if shapes.kind[sa] == MESH or shapes.kind[sb] == MESH:  # its triangles have pairs of their own
@@ -364,6 +366,9 @@ def detect_contacts(colliders, shapes, c, R, pairs, reach, slack, contacts, scra
         size = min(shapes.bound[sa], shapes.bound[sb])
         witness, axis = pairs.witness[slot], pairs.axis[slot]
         _collide_pair(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scratch, contacts.counter)
+        if sensed:
+            pairs.point_count[slot] = OVERLAPS_SENSOR if manifold.count[0] > 0 else 0
+            continue
         is_mesh = shapes.kind[sb] == TRIANGLE
         if manifold.count[0] > 0:
             carrier = _carrier(witness, shapes.kind[sa], shapes.kind[sb])

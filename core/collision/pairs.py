@@ -12,6 +12,7 @@ from ..jit import inlined, inner, kernel
 
 STATUS_OK, STATUS_FULL = 0, 1
 HIGH, FREE, COUNT = 0, 1, 2  # indices into PairTable.counter
+OVERLAPS_SENSOR = -1  # in place of a number of contact points: the pair overlaps, but only reports it
 
 
 class PairTable(NamedTuple):
@@ -23,7 +24,7 @@ class PairTable(NamedTuple):
     counter: np.ndarray  # HIGH: slots ever used, FREE: entries of `free`, COUNT: pairs
     witness: np.ndarray  # (slots, 3) kind, feature of a, feature of b: see separating_plane.py
     axis: np.ndarray  # (slots, 3) last separating direction, from b to a, world axes
-    point_count: np.ndarray  # (slots,) contact points of the last step
+    point_count: np.ndarray  # (slots,) contact points of the last step, or OVERLAPS_SENSOR
     feature: np.ndarray  # (slots, 4) their feature ids
     arm: np.ndarray  # [m] (slots, 4, 3) where they were, from b's centre of mass, world axes
     impulse: np.ndarray  # [N s] (slots, 4, 3) impulse on a at each of them, world axes

@@ -116,7 +116,7 @@ def _load_triangle(shapes, s, r, n, cosine, scratch):
             scratch.tag[1, k] = corner
         return 3
     d = mat3.transform_transposed(r, n)
-    best, side = 1e300, 0
+    best, side = 1e300, np.int64(0)
     for k in range(3):  # the side opposite to the lowest corner
         h = vec3.dot(_corner(shapes, s, (k + 2) % 3), d)
         if h < best:

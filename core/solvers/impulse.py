@@ -24,8 +24,9 @@ from ..dynamics.kinematic import KinematicPaths
 from ..dynamics.motion import empty_plan, measure_reach, move_bodies, plan_free_motion, update_all_derived
 from ..errors import SolverError
 from ..geometry.shape_table import Colliders, MeshTrees, ShapeTable
-from ..scene import Scene
+from ..scene import Body, Scene
 from ..settings import OVERLAP_SPEED, RELATIVE_TOLERANCE
+from .contact_events import EventLog
 from .impulse_collisions import empty_collisions, resolve_collisions
 from .impulse_contacts import apply_impulses, release_push, warm_start
 from .impulse_guard import PassageGuard
@@ -83,13 +84,20 @@ def build_pipeline(scene: Scene, settings: ImpulseSolver) -> tuple["ImpulsePipel
     paths = KinematicPaths(bodies, model)
     paths.set_poses(state, 0.0)
     update_all_derived(model, state)
-    mobile = np.array([b.is_movable for b in bodies])
     pipeline = ImpulsePipeline(
         settings, model, shapes, colliders, trees, state, paths,
-        gravity=scene.gravity, multiply=scene.combine == "multiply", mobile=mobile,
-        names=[b.name for b in bodies],
+        gravity=scene.gravity, multiply=scene.combine == "multiply",
+        mobile=np.array([b.is_movable for b in bodies]), sensor=np.array([b.sensor for b in bodies]),
+        apart=_pairs_apart(scene, bodies), names=[b.name for b in bodies],
     )  # fmt: skip
     return pipeline, order
+
+
+def _pairs_apart(scene: Scene, bodies: list[Body]) -> np.ndarray:
+    """Pairs that ignore each other as the broad phase takes them."""
+    index = {body.name: i for i, body in enumerate(bodies)}
+    pairs = [sorted(index[name] for name in pair) for pair in scene.ignored]
+    return np.array(sorted(a * len(bodies) + b for a, b in pairs), np.int64)
 
 
 class ImpulsePipeline:
@@ -108,9 +116,18 @@ class ImpulsePipeline:
         gravity: np.ndarray,
         multiply: bool,
         mobile: np.ndarray,
+        sensor: np.ndarray,
+        apart: np.ndarray,
         names: list[str],
     ) -> None:
-        """`mobile` (n,): bodies that move by forces now or later; `multiply`: how coefficients combine."""
+        """Allocate scratch.
+
+        Args:
+            multiply: How coefficients combine.
+            mobile: Bodies that move by forces now or later, shape (n,).
+            sensor: Bodies that only report what overlaps them, shape (n,).
+            apart: Pairs that ignore each other; see `broad_phase`.
+        """
         self.settings, self.model, self.shapes, self.colliders = settings, model, shapes, colliders
         self.state, self.paths = state, paths
         self.gravity, self.multiply = np.asarray(gravity, float), multiply
@@ -120,9 +137,11 @@ class ImpulsePipeline:
         self.time = 0.0
         n = len(state.c)
         self.tolerance = min([settings.tolerance, *(RELATIVE_TOLERANCE * model.bound[mobile])])
-        self.broad_phase = BroadPhase(model, shapes, colliders, trees, state, mobile)
+        self.broad_phase = BroadPhase(model, shapes, colliders, trees, state, mobile, apart)
         self.plan = empty_plan(n)
-        self.guard = PassageGuard(model.kind, shapes, colliders)
+        self.sensor = sensor
+        self.guard = PassageGuard(model.kind, sensor, shapes, colliders)
+        self.log = EventLog(names, colliders.body)
         self.reach = np.zeros(n)
         self.end_velocity = np.zeros((n, 6))
         self.scratch = make_scratch(shapes)
@@ -165,6 +184,7 @@ class ImpulsePipeline:
         self.find_impulses(h, self.build_islands())
         self.stop_at_obstacles(h)
         self.move(h)
+        self.note_events()
         self.look_ahead(h)
         self.repair_positions(h)
         self._check_finite()
@@ -188,6 +208,15 @@ class ImpulsePipeline:
         with self._stage("integrate"):
             self._apply_impulses()
             self._move_bodies(h)
+
+    def note_events(self) -> None:
+        """Note which bodies began or ceased to touch in this step."""
+        with self._stage("events"):
+            count = self.contact_count
+            normal_impulse = self.rows.impulse[:count, 0] + self.rows.collision[:count, 0]
+            self.log.note(
+                self.contacts, count, normal_impulse, self.broad_phase.pairs, self.tolerance, self.time
+            )
 
     def look_ahead(self, h: float) -> None:
         """Plan the coming step as free motion and find the contacts it may meet."""
@@ -216,8 +245,8 @@ class ImpulsePipeline:
     def _detect(self) -> None:
         while True:
             count = detect_contacts(
-                self.colliders, self.shapes, self.state.c, self.state.R, self.broad_phase.pairs, self.reach,
-                self.tolerance, self.contacts, self.scratch,
+                self.colliders, self.shapes, self.sensor, self.state.c, self.state.R, self.broad_phase.pairs,
+                self.reach, self.tolerance, self.contacts, self.scratch,
             )  # fmt: skip
             if count >= 0:
                 self.contact_count = count
@@ -369,6 +398,7 @@ class ImpulsePipeline:
             "last_mean": self.solve.last_mean,
             "contacts": self.contacts,
             "contact_count": self.contact_count,
+            "log": self.log.memory(),
         }
 
     def recall(self, memory: dict[str, Any]) -> None:
@@ -384,5 +414,6 @@ class ImpulsePipeline:
         self.plan, self.reach = memory["plan"], memory["reach"]
         self._grow(len(memory["contacts"].slot))
         self.solve.last_mean[:] = memory["last_mean"]
+        self.log.recall(memory["log"])
         self.contacts, self.contact_count = memory["contacts"], memory["contact_count"]
         self.geometry = contact_geometry(self.contacts)

@@ -52,9 +52,11 @@ def shape_thickness(shapes: ShapeTable) -> np.ndarray:
 class PassageGuard:
     """Follows fast bodies along their step; owns scratch only."""
 
-    def __init__(self, kind: np.ndarray, shapes: ShapeTable, colliders: Colliders) -> None:
-        """`kind` (n,): that of each body, kept by reference."""
-        self.kind, self.shapes, self.colliders = kind, shapes, colliders
+    def __init__(
+        self, kind: np.ndarray, sensor: np.ndarray, shapes: ShapeTable, colliders: Colliders
+    ) -> None:
+        """`kind`, `sensor` (n,): that of each body, and whether it lets all pass; kept by reference."""
+        self.kind, self.sensor, self.shapes, self.colliders = kind, sensor, shapes, colliders
         thickness = shape_thickness(shapes)[colliders.shape]
         self.thickness = thickness
         self.thinnest = thickness.min(initial=np.inf)
@@ -103,7 +105,8 @@ class PassageGuard:
         """Pairs of colliders (k, 2) that move far relative to each other, for their thickness."""
         collider = pairs.collider[: pairs.counter[HIGH]]
         collider = collider[collider[:, 0] >= 0]
-        collider = collider[(self.shapes.kind[self.colliders.shape[collider]] != MESH).all(axis=1)]
+        solid = (self.shapes.kind[self.colliders.shape[collider]] != MESH).all(axis=1)
+        collider = collider[solid & ~self.sensor[self.colliders.body[collider]].any(axis=1)]
         body = self.colliders.body[collider]
         a, b = body[:, 0], body[:, 1]
         spin = _norm(mean[:, 3:]) * self.arm
@@ -134,8 +137,9 @@ class PassageGuard:
             pairs.collider[:] = np.where(active[:, None], sides, -1)
             c, R = poses.at(np.minimum(time[:, None], limit))
             found = detect_contacts(
-                own, self.shapes, c, R, pairs, np.zeros(2 * count), np.inf, contacts, self.scratch
-            )
+                own, self.shapes, np.zeros(2 * count, np.bool_), c, R, pairs, np.zeros(2 * count), np.inf,
+                contacts, self.scratch,
+            )  # fmt: skip
             gap, normal = _deepest(contacts, found, count)
             gap += depth
             if advance == 0:
