@@ -19,6 +19,7 @@ from ..jit import inner
 from ..math3 import mat3, vec3
 
 MAX_POINTS, MAX_FACES = 128, 256
+UNSEEN, CANDIDATE, SEEN = 0, 1, 2
 DEPTH_ACCURACY = 1e-10  # relative to the size: a new point must lie farther out than this
 
 
@@ -30,6 +31,7 @@ class Polytope(NamedTuple):
     face: np.ndarray  # (MAX_FACES, 3) points, counter-clockwise from outside; the first is -1 where free
     normal: np.ndarray  # (MAX_FACES, 3)
     distance: np.ndarray  # [m] (MAX_FACES,) of the face's plane from the origin
+    seen: np.ndarray  # (MAX_FACES,) UNSEEN, CANDIDATE or SEEN by a new point
     edge: np.ndarray  # (3 MAX_FACES, 2) outline of the faces that a new point sees
 
 
@@ -41,6 +43,7 @@ def empty_polytope() -> Polytope:
         face=np.zeros((MAX_FACES, 3), np.int64),
         normal=np.zeros((MAX_FACES, 3)),
         distance=np.zeros(MAX_FACES),
+        seen=np.zeros(MAX_FACES, np.int64),
         edge=np.zeros((3 * MAX_FACES, 2), np.int64),
     )
 
@@ -136,18 +139,64 @@ def _first_faces(polytope, tiny):
 
 
 @inner
-def _expand(polytope, face_count, new, accuracy):
-    """Replace the faces that point `new` sees by faces to their outline; -1 where that is degenerate."""
+def _see(polytope, face_count, new, nearest, accuracy):
+    """Mark the faces that point `new` sees and that hang together with the nearest one.
+
+    Faces of one plane may or may not be seen, by round-off; what hangs together has one outline still.
+    """
     w = vec3.load(polytope.w, new)
-    edges = 0
-    kept = 0
     for f in range(face_count):
-        if vec3.dot(vec3.load(polytope.normal, f), w) - polytope.distance[f] <= accuracy:
+        above = vec3.dot(vec3.load(polytope.normal, f), w) - polytope.distance[f]
+        polytope.seen[f] = CANDIDATE if above > accuracy else UNSEEN
+    polytope.seen[nearest] = SEEN
+    grown = True
+    while grown:  # ends: each round marks a face
+        grown = False
+        for f in range(face_count):
+            if polytope.seen[f] == CANDIDATE and _touches_seen(polytope, face_count, f):
+                polytope.seen[f] = SEEN
+                grown = True
+
+
+@inner
+def _touches_seen(polytope, face_count, f):
+    """Whether face f shares an edge with a face marked as seen."""
+    for g in range(face_count):
+        if polytope.seen[g] == SEEN:
             for k in range(3):
-                polytope.face[kept, k] = polytope.face[f, k]
-                polytope.normal[kept, k] = polytope.normal[f, k]
-            polytope.distance[kept] = polytope.distance[f]
-            kept += 1
+                i, j = polytope.face[f, k], polytope.face[f, (k + 1) % 3]
+                for m in range(3):
+                    if polytope.face[g, m] == j and polytope.face[g, (m + 1) % 3] == i:
+                        return True
+    return False
+
+
+@inner
+def _is_one_loop(polytope, edges):
+    """Whether the edges of the outline follow each other in one round."""
+    at = polytope.edge[0, 1]
+    for step in range(1, edges + 1):
+        if at == polytope.edge[0, 0]:
+            return step == edges
+        found = -1
+        for e in range(edges):
+            if polytope.edge[e, 0] == at:
+                if found >= 0:
+                    return False
+                found = e
+        if found < 0:
+            return False
+        at = polytope.edge[found, 1]
+    return False
+
+
+@inner
+def _expand(polytope, face_count, new, nearest, accuracy):
+    """Replace the faces that point `new` sees by faces to their outline; -1 where that is degenerate."""
+    _see(polytope, face_count, new, nearest, accuracy)
+    edges = 0
+    for f in range(face_count):
+        if polytope.seen[f] != SEEN:
             continue
         for k in range(3):
             i, j = polytope.face[f, k], polytope.face[f, (k + 1) % 3]
@@ -161,7 +210,16 @@ def _expand(polytope, face_count, new, accuracy):
             else:
                 polytope.edge[edges, 0], polytope.edge[edges, 1] = i, j
                 edges += 1
-    count = np.int64(kept)
+    if not _is_one_loop(polytope, edges):
+        return np.int64(-1)
+    count = np.int64(0)
+    for f in range(face_count):
+        if polytope.seen[f] != SEEN:
+            for k in range(3):
+                polytope.face[count, k] = polytope.face[f, k]
+                polytope.normal[count, k] = polytope.normal[f, k]
+            polytope.distance[count] = polytope.distance[f]
+            count += 1
     for e in range(edges):
         count = _add_face(polytope, count, polytope.edge[e, 0], polytope.edge[e, 1], new, 0.0)
         if count < 0:
@@ -185,7 +243,7 @@ def _foot(polytope, f):
 
 @inner
 def _nearest(polytope, face_count, tie):
-    """(normal, distance, p_a) of the face nearest to the origin; p_a lies behind the origin's foot on it.
+    """(face, p_a) of the face nearest to the origin; p_a lies behind the origin's foot on it.
 
     A large face of the difference is divided into triangles of one plane, to within `tie` [m]: the
     one that holds the foot is taken.
@@ -206,7 +264,7 @@ def _nearest(polytope, face_count, tie):
     p = vec3.scale(vec3.load(polytope.p_a, polytope.face[f, 0]), u / total)
     p = vec3.add(p, vec3.scale(vec3.load(polytope.p_a, polytope.face[f, 1]), v / total))
     p = vec3.add(p, vec3.scale(vec3.load(polytope.p_a, polytope.face[f, 2]), w / total))
-    return vec3.load(polytope.normal, f), polytope.distance[f], p
+    return f, p
 
 
 @inner
@@ -225,14 +283,20 @@ def penetration(shapes, sa, ra, p_ba, sb, rb, axis, size, polytope):
     face_count = _first_faces(polytope, tiny)
     if face_count < 0:
         return 0.0, axis, p_ba
-    n, distance, p_a = _nearest(polytope, face_count, DEPTH_ACCURACY * size)
+    f, p_a = _nearest(polytope, face_count, DEPTH_ACCURACY * size)
+    n, depth = vec3.load(polytope.normal, f), 1e300
+    best_p = p_a
     for points in range(4, MAX_POINTS):
-        w, p = difference_support(shapes, sa, ra, p_ba, sb, rb, n)
-        if vec3.dot(n, w) - distance <= DEPTH_ACCURACY * size:
+        direction = vec3.load(polytope.normal, f)
+        w, p = difference_support(shapes, sa, ra, p_ba, sb, rb, direction)
+        height = vec3.dot(direction, w)
+        if height < depth:  # along any direction the overlap is at least the depth
+            depth, n, best_p = height, direction, p_a
+        if height - polytope.distance[f] <= DEPTH_ACCURACY * size:
             break
         _set_point(polytope, points, w, p)
-        face_count = _expand(polytope, face_count, points, 1e-3 * DEPTH_ACCURACY * size)
-        if face_count < 0:  # no more digits: the face found last stands
+        face_count = _expand(polytope, face_count, points, f, 1e-3 * DEPTH_ACCURACY * size)
+        if face_count < 0:  # no more digits: the best direction so far stands
             break
-        n, distance, p_a = _nearest(polytope, face_count, DEPTH_ACCURACY * size)
-    return -distance, vec3.scale(n, -1.0), p_a
+        f, p_a = _nearest(polytope, face_count, DEPTH_ACCURACY * size)
+    return -depth, vec3.scale(n, -1.0), best_p

@@ -29,6 +29,8 @@ RIM_SINE = tuple(math.sin(2.0 * math.pi * k / RIM_POINTS) for k in range(RIM_POI
 LINE_SINE = 0.3
 DEEPEST = np.int64(-1)  # feature id of the deepest point
 SEPARATED, OVERLAPPING = 0, 1
+# Cores closer than NEAR of the size are separated by the normal of an overlap of OVERLAP of it.
+NEAR, OVERLAP = 1e-3, 1e-6
 
 
 @inner
@@ -60,6 +62,33 @@ def closest_cores(shapes, sa, ra, p_ba, sb, rb, direction, size, simplex):
         v, nearest2 = new, vec3.dot(new, new)
     distance = vec3.norm(v)
     return SEPARATED, distance, vec3.scale(v, 1.0 / distance), weighted(simplex, count, PA)
+
+
+@inner
+def separate_cores(shapes, sa, ra, p_ba, sb, rb, direction, fallback, size, simplex, polytope):
+    """(separation, normal, p_a) of two convex cores, apart or overlapping.
+
+    Close to contact the difference of GJK's points is short and its direction poor. There a is moved
+    along it until the cores overlap by a little, and the normal of that overlap is taken where its
+    support planes have the wider gap: no plane between two bodies has one wider than their distance.
+
+    Args:
+        direction: Where the search begins: the last normal, zero where there is none.
+        fallback: Normal for cores that only touch in a point.
+    """
+    status, distance, n, p_a = closest_cores(shapes, sa, ra, p_ba, sb, rb, direction, size, simplex)
+    if status == OVERLAPPING:
+        return penetration(shapes, sa, ra, p_ba, sb, rb, fallback, size, polytope)
+    if distance > NEAR * size:
+        return distance, n, p_a
+    shift = vec3.scale(n, distance + OVERLAP * size)
+    moved = vec3.subtract(p_ba, shift)
+    _depth, n_near, p_near = penetration(shapes, sa, ra, moved, sb, rb, n, size, polytope)
+    w, _p = difference_support(shapes, sa, ra, p_ba, sb, rb, vec3.scale(n, -1.0))
+    w_near, _p = difference_support(shapes, sa, ra, p_ba, sb, rb, vec3.scale(n_near, -1.0))
+    if vec3.dot(n_near, w_near) <= vec3.dot(n, w):
+        return distance, n, p_a
+    return vec3.dot(n_near, w_near), n_near, vec3.add(p_near, shift)
 
 
 @inlined
@@ -242,10 +271,8 @@ def collide_round(shapes, sa, ra, p_ba, sb, rb, axis, margin, size, scratch, sim
         w, _p = difference_support(shapes, sa, ra, p_ba, sb, rb, vec3.scale(last, -1.0))
         if vec3.dot(last, w) - rounded > margin:
             return
-    status, distance, n, p_a = closest_cores(shapes, sa, ra, p_ba, sb, rb, last, size, simplex)
-    if status == OVERLAPPING:
-        fallback = last if vec3.dot(last, last) > 0.0 else (0.0, 0.0, 1.0)
-        distance, n, p_a = penetration(shapes, sa, ra, p_ba, sb, rb, fallback, size, polytope)
+    fallback = last if vec3.dot(last, last) > 0.0 else (0.0, 0.0, 1.0)
+    distance, n, p_a = separate_cores(shapes, sa, ra, p_ba, sb, rb, last, fallback, size, simplex, polytope)
     axis[0], axis[1], axis[2] = n
     surface = vec3.subtract(p_a, vec3.scale(n, rounding[0]))
     note_deepest(deepest, distance - rounded, n, surface)

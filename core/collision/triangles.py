@@ -16,9 +16,8 @@ import numpy as np
 from ..geometry.support import support_point
 from ..jit import inlined, inner, merged
 from ..math3 import mat3, vec3
-from .epa import penetration
 from .manifold import CLIP_COSINE, CUT, note_deepest
-from .round_shapes import OVERLAPPING, add_deepest, clip_features, closest_cores, load_feature
+from .round_shapes import add_deepest, clip_features, load_feature, separate_cores
 from .separating_plane import FACE_B, NO_WITNESS
 
 LEAN_TOLERANCE = 1e-4  # [rad] sides that bend less are flat: more than coordinates of 32 bits make of it
@@ -191,11 +190,9 @@ def collide_triangle(
     n, separation, p_a = normal, height, lowest
     is_own = True
     if room < max(-height, 0.0):
-        status, apart, n, core = closest_cores(
-            shapes, sa, ra, p_ba, sb, rb, (axis[0], axis[1], axis[2]), size, simplex
+        apart, n, core = separate_cores(
+            shapes, sa, ra, p_ba, sb, rb, (axis[0], axis[1], axis[2]), normal, size, simplex, polytope
         )
-        if status == OVERLAPPING:
-            apart, n, core = penetration(shapes, sa, ra, p_ba, sb, rb, normal, size, polytope)
         axis[0], axis[1], axis[2] = n
         separation = apart - rounding[0]
         p_a = vec3.subtract(core, vec3.scale(n, rounding[0]))

@@ -29,6 +29,12 @@ def figure(request: pytest.FixtureRequest) -> Callable[..., None]:
     return check
 
 
+@pytest.fixture
+def scale(request: pytest.FixtureRequest) -> int:
+    """Times as many random cases as usual: `--scale`."""
+    return request.config.getoption("scale")
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     path = session.config.getoption("figures")
     if path:
