@@ -23,6 +23,13 @@ KINDS = (
 )
 SHAPES = (
     ("CONVEX_HULL", "Convex Hull", "Tight convex hull of the evaluated mesh", "MESH_ICOSPHERE", 0),
+    (
+        "CONVEX_PARTS",
+        "Convex Parts",
+        "Hulls of parts that keep the mesh's hollows; needs coacd",
+        "MESH_TORUS",
+        7,
+    ),
     ("BOX", "Box", "Bounding box along the object's axes", "MESH_CUBE", 1),
     ("SPHERE", "Sphere", "Sphere around the object's origin, as wide as the bounds", "MESH_UVSPHERE", 2),
     (

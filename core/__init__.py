@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from .errors import SceneError, ShapeError, SolverError, ToppleError
 
 if TYPE_CHECKING:
+    from .decomposition import decompose
     from .geometry.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Plane, Shape, Sphere
     from .queries import closest_points, contacts, ray_cast, time_of_impact
     from .report import Report
@@ -42,6 +43,7 @@ _HOME = {
     "Trajectory": ".trajectory",
     "closest_points": ".queries",
     "contacts": ".queries",
+    "decompose": ".decomposition",
     "ray_cast": ".queries",
     "simulate": ".simulation",
     "time_of_impact": ".queries",
@@ -72,6 +74,7 @@ __all__ = [
     "__version__",
     "closest_points",
     "contacts",
+    "decompose",
     "ray_cast",
     "simulate",
     "time_of_impact",

@@ -77,6 +77,19 @@ def test_hull_takes_shear():
     np.testing.assert_allclose(shape.points, CUBE @ SHEAR.T)
 
 
+def test_convex_parts_take_scale_mirror_and_unit(monkeypatch):
+    """Vertices come in the body's frame in metres, triangles as they are."""
+    given = []
+    monkeypatch.setattr(topple, "decompose", lambda *mesh: given.extend(mesh) or "parts")
+    triangles = np.array([(0, 1, 2), (1, 2, 3)])
+    assert collision_shape("CONVEX_PARTS", CUBE, np.diag([1.0, -2.0, 3.0]), 0.01, triangles) == (
+        "parts",
+        None,
+    )
+    np.testing.assert_allclose(given[0], CUBE * (0.01, -0.02, 0.03))
+    assert given[1] is triangles
+
+
 def prism(radius: float, height: float, sides: int = 16) -> np.ndarray:
     """Two rings of vertices about the origin, along z."""
     angle = 2 * np.pi * np.arange(sides) / sides
