@@ -100,11 +100,11 @@ def _draw_energy(ax: Axes, scene: Scene, trajectory: Trajectory) -> None:
 
 def _draw_penetration(ax: Axes, times: np.ndarray, depth: np.ndarray) -> None:
     least = PENETRATION_TOLERANCE / 1e3
+    ax.set_ylim(least, 2 * max(depth.max(), PENETRATION_TOLERANCE))
     ax.semilogy(
         times, np.maximum(depth, least), color=BLUE, label="deepest overlap (floor of the axis: none)"
     )
     ax.axhline(
         PENETRATION_TOLERANCE, color=ORANGE, linestyle="--", label=f"tolerance {PENETRATION_TOLERANCE:g} m"
     )
-    ax.set_ylim(bottom=least)
     ax.set_ylabel("penetration [m]", color=INK)

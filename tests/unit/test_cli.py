@@ -55,6 +55,7 @@ def test_bake_then_verify(folder, capsys):
     assert main(["verify", "scene.json", "out.npz"]) == 0
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("scene", [[], ["--scene", "scene.json"]])
 @pytest.mark.parametrize(("name", "magic"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")])
 def test_plot_writes_pictures(folder, capsys, scene, name, magic):
