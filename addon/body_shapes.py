@@ -3,6 +3,7 @@
 from __future__ import annotations  # naming core's types must not load the solver
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import core
 from . import messages
@@ -13,30 +14,38 @@ ROUND = 0.8  # narrowest to widest bounds from which a round shape may stand for
 
 
 def collision_shape(
-    choice: str, vertices: np.ndarray, stretch: np.ndarray, metres: float
+    choice: str, vertices: np.ndarray, stretch: np.ndarray, metres: float, triangles: ArrayLike = ()
 ) -> tuple[core.Shape, str | None]:
     """Build the shape chosen for a mesh, or the nearest the solver has.
 
     A body frame has the object's origin and orientation but no scale: the stretch (scale, mirror,
-    shear) goes into the shape. Shapes other than a hull lie about that origin; where the mesh does
+    shear) goes into the shape. Shapes other than hulls lie about that origin; where the mesh does
     not, its convex hull is used, which rests and tumbles just as the mesh would.
 
     Args:
-        choice: "CONVEX_HULL", "BOX", "SPHERE", "CAPSULE", "CYLINDER", "CONE" or "PLANE".
+        choice: "CONVEX_HULL", "CONVEX_PARTS", "MESH", "BOX", "SPHERE", "CAPSULE", "CYLINDER", "CONE" or
+            "PLANE".
         vertices: Mesh vertices in object coordinates [Blender units], shape (n, 3).
         stretch: Object coordinates to body frame [Blender units], shape (3, 3).
         metres: Metres per Blender unit.
+        triangles: The faces, for convex parts and meshes: rows of three indices of vertices, shape (m, 3).
 
     Returns:
         The shape, and a remark when it is not the one chosen.
 
     Raises:
-        ShapeError: The mesh has too few or no finite vertices.
+        ShapeError: The mesh has too few or no finite vertices, or cannot be split into convex parts.
     """
     if choice == "PLANE":
         return _plane(stretch), None
     to_body = stretch.T * metres
     points = vertices @ to_body
+    if choice == "CONVEX_PARTS":
+        return core.decompose(points, triangles), None
+    if choice == "MESH":
+        mirrored = np.linalg.det(stretch) < 0.0
+        corners = np.array(triangles)
+        return core.Mesh(points, corners[:, ::-1] if mirrored and len(corners) else corners), None
     if choice == "BOX":
         return _box(vertices, to_body)
     if choice == "SPHERE":

@@ -23,6 +23,20 @@ KINDS = (
 )
 SHAPES = (
     ("CONVEX_HULL", "Convex Hull", "Tight convex hull of the evaluated mesh", "MESH_ICOSPHERE", 0),
+    (
+        "CONVEX_PARTS",
+        "Convex Parts",
+        "Hulls of parts that keep the mesh's hollows; needs coacd",
+        "MESH_TORUS",
+        7,
+    ),
+    (
+        "MESH",
+        "Mesh",
+        "The faces themselves, hollows and all; for objects that no force moves",
+        "MESH_DATA",
+        8,
+    ),
     ("BOX", "Box", "Bounding box along the object's axes", "MESH_CUBE", 1),
     ("SPHERE", "Sphere", "Sphere around the object's origin, as wide as the bounds", "MESH_UVSPHERE", 2),
     (

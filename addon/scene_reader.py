@@ -63,11 +63,13 @@ class _ObjectStart:
         world: World matrix, shape (4, 4).
         stretch: From object coordinates to the axes of the body, shape (3, 3).
         vertices: Vertices in object coordinates, shape (n, 3).
+        triangles: Rows of three indices of vertices, shape (m, 3).
     """
 
     world: np.ndarray
     stretch: np.ndarray
     vertices: np.ndarray
+    triangles: np.ndarray
 
 
 def read_scene(context: bpy.types.Context) -> SceneReading:
@@ -179,11 +181,11 @@ def _read_start(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> _Objec
     if axis is not None:
         raise core.SceneError(messages.zero_scale(axis), body=obj.name_full)
     scale = np.array(evaluated.scale) * np.array(evaluated.delta_scale)
-    return _ObjectStart(world, stretch_of(world, scale), _vertices(evaluated, obj.name_full))
+    return _ObjectStart(world, stretch_of(world, scale), *_surface(evaluated, obj.name_full))
 
 
-def _vertices(evaluated: bpy.types.Object, name: str) -> np.ndarray:
-    """Vertices of the evaluated surface in object coordinates, shape (n, 3)."""
+def _surface(evaluated: bpy.types.Object, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices of the evaluated surface in object coordinates, shape (n, 3), and its triangles, (m, 3)."""
     try:
         mesh = evaluated.to_mesh()
     except RuntimeError as error:  # Blender's way to say that the type has no geometry
@@ -193,9 +195,12 @@ def _vertices(evaluated: bpy.types.Object, name: str) -> np.ndarray:
             raise core.SceneError(messages.NO_FACES, body=name)
         vertices = np.empty(3 * len(mesh.vertices), dtype=np.float32)
         mesh.vertices.foreach_get("co", vertices)
+        mesh.calc_loop_triangles()
+        triangles = np.empty(3 * len(mesh.loop_triangles), dtype=np.int32)
+        mesh.loop_triangles.foreach_get("vertices", triangles)
     finally:
         evaluated.to_mesh_clear()
-    return vertices.reshape(-1, 3).astype(np.float64)
+    return vertices.reshape(-1, 3).astype(np.float64), triangles.reshape(-1, 3).astype(np.int64)
 
 
 class _Shapes:
@@ -203,15 +208,17 @@ class _Shapes:
 
     def __init__(self, metres: float) -> None:
         self.metres = metres
-        self.made: dict[tuple[str, bytes, bytes], tuple[core.Shape, str | None]] = {}
+        self.made: dict[tuple[str, bytes, bytes, bytes], tuple[core.Shape, str | None]] = {}
 
     def of(self, obj: bpy.types.Object, start: _ObjectStart) -> tuple[core.Shape, str | None]:
         """The shape of an object, and a remark when it is not the one chosen."""
         choice = obj.topple.shape
-        key = choice, start.stretch.tobytes(), start.vertices.tobytes()
+        key = choice, start.stretch.tobytes(), start.vertices.tobytes(), start.triangles.tobytes()
         if key not in self.made:
             try:
-                self.made[key] = collision_shape(choice, start.vertices, start.stretch, self.metres)
+                self.made[key] = collision_shape(
+                    choice, start.vertices, start.stretch, self.metres, start.triangles
+                )
             except core.ShapeError as error:
                 raise core.ShapeError(str(error), body=obj.name_full) from error
         return self.made[key]

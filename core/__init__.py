@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from .errors import SceneError, ShapeError, SolverError, ToppleError
 
 if TYPE_CHECKING:
+    from .decomposition import decompose
     from .geometry.shapes import (
         Box,
         Capsule,
@@ -54,6 +55,7 @@ _HOME = {
     "Trajectory": ".trajectory",
     "closest_points": ".queries",
     "contacts": ".queries",
+    "decompose": ".decomposition",
     "ray_cast": ".queries",
     "simulate": ".simulation",
     "time_of_impact": ".queries",
@@ -85,6 +87,7 @@ __all__ = [
     "__version__",
     "closest_points",
     "contacts",
+    "decompose",
     "ray_cast",
     "simulate",
     "time_of_impact",

@@ -84,8 +84,15 @@ def _parser() -> argparse.ArgumentParser:
     verify.add_argument("scene", metavar="SCENE.json", help="scene it was baked from")
     verify.add_argument("trajectory", metavar="OUT.npz", help="trajectory to check")
 
-    plot = add("plot", _plot, "Draw the bodies' height and speed over time.")
-    plot.add_argument("trajectory", metavar="OUT.npz", help="trajectory to draw")
+    plot = add("plot", _plot, "Draw the bodies' height and speed over time, or how two of them touch.")
+    subject = plot.add_mutually_exclusive_group(required=True)
+    subject.add_argument("trajectory", metavar="OUT.npz", nargs="?", help="trajectory to draw")
+    subject.add_argument(
+        "--contacts",
+        metavar=("SCENE.json", "A", "B"),
+        nargs=3,
+        help="draw how the bodies A and B of a scene touch instead",
+    )
     plot.add_argument(
         "-o", "--output", metavar="OUT.png", required=True, help="picture to write: png, svg or pdf"
     )
@@ -145,11 +152,25 @@ def _plot(options: argparse.Namespace) -> int:
     from .plot import FORMATS, plot
 
     output = _writable(options.output, FORMATS)
+    if options.contacts:
+        return _plot_contacts(options, output)
     trajectory = Trajectory.load(options.trajectory)
     scene = Scene.load(options.scene) if options.scene else None
     with _progress_bars() as progress:
         plot(trajectory, output, scene=scene, progress=progress)
     print(f"wrote {output}" + ("" if scene else "; --scene SCENE.json adds energy and penetration"))
+    return EXIT_OK
+
+
+def _plot_contacts(options: argparse.Namespace, output: Path) -> int:
+    from . import Scene
+    from .plot_contacts import plot_contacts
+
+    if options.scene:
+        raise SceneError("--contacts names its own scene; leave out --scene")
+    scene, name_a, name_b = options.contacts
+    plot_contacts(Scene.load(scene), name_a, name_b, output)
+    print(f"wrote {output}")
     return EXIT_OK
 
 

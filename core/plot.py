@@ -1,5 +1,6 @@
 """Pictures of a trajectory: heights, speeds, energy and penetration over time."""
 
+import io
 import os
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from matplotlib.figure import Figure
 
 from .diagnostics import kinetic_energy, potential_energy
 from .errors import SceneError
-from .scene import Scene
+from .scene import Scene, write_whole
 from .trajectory import Trajectory
 from .verification import PENETRATION_TOLERANCE, Progress, frame_penetrations
 
@@ -38,8 +39,7 @@ def plot(
         SceneError: The ending is none of the three, or the scene is another one.
         OSError: The file cannot be written.
     """
-    if Path(path).suffix.lower() not in FORMATS:
-        raise SceneError(f"cannot draw {path}; give it one of the endings {', '.join(FORMATS)}")
+    check_format(path)
     figure = Figure(figsize=(10, 10 if scene else 6), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots(4 if scene else 2, 1, sharex=True)
@@ -57,7 +57,24 @@ def plot(
         _style(ax)
     axes[-1].set_xlabel("time [s]", color=INK)
     figure.suptitle(f"{len(shown)} bodies, {len(trajectory.times) - 1} frames", color=INK, fontsize=13)
-    figure.savefig(path, dpi=110)
+    write_picture(figure, path)
+
+
+def check_format(path: str | os.PathLike[str]) -> None:
+    """Refuse a picture file whose ending names no format.
+
+    Raises:
+        SceneError: The ending is none of the three.
+    """
+    if Path(path).suffix.lower() not in FORMATS:
+        raise SceneError(f"cannot draw {path}; give it one of the endings {', '.join(FORMATS)}")
+
+
+def write_picture(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure in the format of the file's ending; the file appears whole or not at all."""
+    picture = io.BytesIO()
+    figure.savefig(picture, format=Path(path).suffix.lower()[1:], dpi=110)
+    write_whole(path, picture.getvalue())
 
 
 def _style(ax: Axes) -> None:
@@ -100,11 +117,11 @@ def _draw_energy(ax: Axes, scene: Scene, trajectory: Trajectory) -> None:
 
 def _draw_penetration(ax: Axes, times: np.ndarray, depth: np.ndarray) -> None:
     least = PENETRATION_TOLERANCE / 1e3
+    ax.set_ylim(least, 2 * max(depth.max(), PENETRATION_TOLERANCE))
     ax.semilogy(
         times, np.maximum(depth, least), color=BLUE, label="deepest overlap (floor of the axis: none)"
     )
     ax.axhline(
         PENETRATION_TOLERANCE, color=ORANGE, linestyle="--", label=f"tolerance {PENETRATION_TOLERANCE:g} m"
     )
-    ax.set_ylim(bottom=least)
     ax.set_ylabel("penetration [m]", color=INK)

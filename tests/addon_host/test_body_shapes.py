@@ -77,6 +77,29 @@ def test_hull_takes_shear():
     np.testing.assert_allclose(shape.points, CUBE @ SHEAR.T)
 
 
+def test_convex_parts_take_scale_mirror_and_unit(monkeypatch):
+    """Vertices come in the body's frame in metres, triangles as they are."""
+    given = []
+    monkeypatch.setattr(topple, "decompose", lambda *mesh: given.extend(mesh) or "parts")
+    triangles = np.array([(0, 1, 2), (1, 2, 3)])
+    assert collision_shape("CONVEX_PARTS", CUBE, np.diag([1.0, -2.0, 3.0]), 0.01, triangles) == (
+        "parts",
+        None,
+    )
+    np.testing.assert_allclose(given[0], CUBE * (0.01, -0.02, 0.03))
+    assert given[1] is triangles
+
+
+def test_mesh_keeps_its_faces_outward_under_a_mirror():
+    triangles = np.array([(0, 2, 1)])
+    for stretch, expected in ((np.eye(3), [0, 2, 1]), (np.diag([1.0, -2.0, 3.0]), [1, 2, 0])):
+        shape, remark = collision_shape("MESH", CUBE, stretch, 1.0, triangles)
+        assert isinstance(shape, topple.Mesh)
+        np.testing.assert_array_equal(shape.triangles[0], expected)
+        np.testing.assert_allclose(shape.vertices, CUBE @ stretch.T)
+        assert remark is None
+
+
 def prism(radius: float, height: float, sides: int = 16) -> np.ndarray:
     """Two rings of vertices about the origin, along z."""
     angle = 2 * np.pi * np.arange(sides) / sides

@@ -25,6 +25,14 @@ def add_cube(name: str, *, offset: Sequence[float] = (0, 0, 0), **channels: Any)
     return add_mesh(name, CORNERS + np.array(offset), CUBE_FACES, **channels)
 
 
+def add_channel(name: str, **channels: Any) -> bpy.types.Object:
+    """A U of 2 x 2 x 2 around the origin; its groove is 1 wide and 1 deep, along y, open upwards."""
+    outline = [(-1, -1), (1, -1), (1, 1), (0.5, 1), (0.5, 0), (-0.5, 0), (-0.5, 1), (-1, 1)]
+    vertices = [(x, y, z) for y in (-1, 1) for x, z in outline]
+    sides = [(i, i + 8, (i + 1) % 8 + 8, (i + 1) % 8) for i in range(8)]
+    return add_mesh(name, vertices, [range(8), range(15, 7, -1), *sides], **channels)
+
+
 def add_empty(name: str, **channels: Any) -> bpy.types.Object:
     return _add(bpy.data.objects.new(name, None), channels)
 

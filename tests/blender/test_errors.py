@@ -1,5 +1,6 @@
 """Bad input: one clear message with the object's name, and the scene stays as it was."""
 
+import importlib.metadata
 from collections.abc import Callable
 
 import bpy
@@ -133,6 +134,21 @@ def test_bad_input_is_refused_and_changes_nothing(spoil: Callable, message):
     assert message in str(error.value)
     assert len(str(error.value).strip().splitlines()) == 1
     assert state_of_scene() == before
+
+
+def test_convex_parts_without_coacd(tmp_path, monkeypatch):
+    def version(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    good_body()
+    make_body(add_cube("bad"), shape="CONVEX_PARTS")
+    monkeypatch.setenv("TOPPLE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    with pytest.raises(
+        RuntimeError, match=r"body 'bad': .* needs the package coacd; run pip install"
+    ) as error:
+        bpy.ops.topple.bake()
+    assert "use its convex hull" in str(error.value)
 
 
 @pytest.mark.parametrize("spoil", [no_faces, zero_scale, negative_mass])

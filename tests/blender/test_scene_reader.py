@@ -4,7 +4,7 @@ import bpy
 import numpy as np
 import pytest
 import topple
-from blender.objects import add_cube, add_empty, add_mesh, key, make_body, set_parent, world_path
+from blender.objects import add_channel, add_cube, add_empty, add_mesh, key, make_body, set_parent, world_path
 from scipy.spatial.transform import Rotation
 from topple_extension.addon.scene_reader import SceneReading, read_scene
 
@@ -120,6 +120,25 @@ def test_shapes(choice, shape):
     make_body(add_cube("cube"))
     make_body(add_cube("other", location=(0, 0, -5)), kind="STATIC", shape=choice)
     assert isinstance(read_body("other").shape, shape)
+
+
+def test_convex_parts_keep_hollows(tmp_path, monkeypatch):
+    """The faces with eight corners are concave, so this also sees Blender's triangles."""
+    pytest.importorskip("coacd")
+    monkeypatch.setenv("TOPPLE_CACHE_DIR", str(tmp_path))
+    make_body(add_channel("channel", scale=(1, 1, 2)), shape="CONVEX_PARTS", density=1.0)
+    body = read_body("channel")
+    assert isinstance(body.shape, topple.Compound)
+    assert body.mass == pytest.approx(16 - 4, rel=0.01)
+    assert len(body.shape.parts) == 3
+
+
+def test_mesh_keeps_its_hollow():
+    """A ball dropped into the channel lies on its bottom; on the convex hull it would lie on top."""
+    make_body(add_channel("channel"), shape="MESH", kind="STATIC")
+    shape = read_body("channel").shape
+    assert isinstance(shape, topple.Mesh)
+    assert shape.surface.is_closed
 
 
 def test_fallback_shape_is_noted():

@@ -5,8 +5,10 @@ import sys
 
 import numpy as np
 import pytest
-from topple import Body, Box, Plane, Scene, Trajectory
+from topple import Body, Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Plane, Scene, Sphere, Trajectory
 from topple.cli import main
+
+CONTACTS = ["plot", "-o", "a.png", "--contacts", "scene.json"]
 
 
 @pytest.fixture
@@ -55,6 +57,7 @@ def test_bake_then_verify(folder, capsys):
     assert main(["verify", "scene.json", "out.npz"]) == 0
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("scene", [[], ["--scene", "scene.json"]])
 @pytest.mark.parametrize(("name", "magic"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")])
 def test_plot_writes_pictures(folder, capsys, scene, name, magic):
@@ -68,6 +71,44 @@ def test_plot_with_a_scene_names_axes_with_units(folder):
     drawing = (folder / "a.svg").read_text()
     for label in ("height z [m]", "speed [m/s]", "energy [J]", "penetration [m]", "time [s]", "crate"):
         assert f"<!-- {label} -->" in drawing
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("shape", "place", "title"),
+    [
+        (Box((1, 1, 1)), (0, 0, 0.5), "separation 0"),
+        (Cylinder(0.5, 1), (0, 0, 0.5), "separation 0"),
+        (Cone(0.5, 1), (0, 0, 0.53), "separation 3 cm"),
+        (Sphere(0.5), (0, 0, 0.498), "overlap 2 mm"),
+        (Capsule(0.5, 1), (0, 0, 2), "separation 1 m"),
+        (ConvexHull(np.eye(4, 3)), (0, 0, -0.25), "overlap 25 cm"),
+        (Compound([(Box((1, 1, 1)), (x, 0, 0), (1, 0, 0, 0)) for x in (-1, 1)]), (0, 0, 0.5), "separation 0"),
+    ],
+)
+def test_plot_contacts(folder, capsys, shape, place, title):
+    scene = Scene(bodies=[Body("floor", Plane((0, 0, 1), 0), kind="static")])
+    scene.add(Body("_$thing$", shape, position=place, orientation=(1, 0, 0, 0)))
+    scene.save(folder / "pair.json")
+    assert main(["plot", "--contacts", "pair.json", "_$thing$", "floor", "-o", "a.svg"]) == 0
+    assert capsys.readouterr().out == "wrote a.svg\n"
+    drawing = (folder / "a.svg").read_text()
+    assert f"<!-- '_$thing$' and 'floor': {title} -->" in drawing
+    for label in ("witness plane", "closest points", "'_$thing$'", "'floor'"):
+        assert f"<!-- {label} -->" in drawing
+
+
+def test_plot_contacts_in_a_corner_of_a_large_floor(folder):
+    """The floor's size does not make the crate small: four points are told, and the picture is a png."""
+    scene = Scene(bodies=[Body("floor", Box((1e3, 1e3, 1)), kind="static")])
+    scene.add(Body("crate", Box((0.1, 0.1, 0.1)), position=(499, 499, 0.55)))
+    scene.save(folder / "pair.json")
+    for name in ("a.png", "a.svg"):
+        assert main(["plot", "-o", name, "--contacts", "pair.json", "crate", "floor"]) == 0
+    assert (folder / "a.png").read_bytes().startswith(b"\x89PNG")
+    drawing = (folder / "a.svg").read_text()
+    assert "<!-- 4 contact points, normals -->" in drawing
+    assert "<!-- 5 cm -->" in drawing, "the bar of the scale"
 
 
 @pytest.mark.parametrize(
@@ -92,6 +133,12 @@ def test_plot_with_a_scene_names_axes_with_units(folder):
         (["plot", "fall.npz", "-o", "a.gif"], "the ending .png or .svg or .pdf"),
         (["plot", "fall.npz", "-o", "none/a.png"], "make the folder none first"),
         (["plot", "fall.npz", "-o", "a.png", "--scene", "other.json"], "the scene it was baked from"),
+        (["plot", "-o", "a.png"], "one of the arguments OUT.npz --contacts is required"),
+        ([*CONTACTS, "floor", "crate", "fall.npz"], "not allowed with argument --contacts"),
+        ([*CONTACTS, "floor"], "expected 3 arguments"),
+        ([*CONTACTS, "floor", "box"], "the scene has no body 'box'; it has 'floor', 'crate'"),
+        ([*CONTACTS, "crate", "crate"], "'crate' was named twice; name two different bodies"),
+        ([*CONTACTS, "floor", "crate", "--scene", "scene.json"], "leave out --scene"),
     ],
 )
 def test_errors_are_one_line_and_leave_nothing_behind(folder, capsys, arguments, message):
