@@ -14,6 +14,7 @@ from .collision.contact_set import empty_contacts
 from .collision.manifold import MAX_POINTS
 from .collision.narrow_phase import Scratch, detect_contacts, make_scratch
 from .collision.pairs import HIGH, PairTable, empty_pairs
+from .collision.persistence import new_trace
 from .compilation import compile_kernels
 from .dynamics.body_state import quat_multiply, quat_rotate
 from .errors import SolverError
@@ -92,6 +93,7 @@ class _Pair:
         self.bound = [float(self.table.bound[parts].max()) for parts in self.parts]
         self.scratch: Scratch = make_scratch(self.table)
         self.contacts = empty_contacts(MAX_POINTS)
+        self.trace = new_trace(np.zeros(2))
         # Per pair of parts a table of its own, which keeps the witness from call to call.
         self.pairs: dict[tuple[int, int], PairTable] = {}
 
@@ -118,7 +120,7 @@ class _Pair:
             if nearest is not None and apart > nearest.separation:
                 break
             region, deepest = self._collide(i, j, pose_a, pose_b, np.inf)
-            if np.isnan(deepest.separation):
+            if np.isinf(deepest.separation):
                 k = int(np.argmin(region.separation))
                 found = ClosestPoints(*(column[k] for column in region))
             else:
@@ -145,7 +147,7 @@ class _Pair:
     def _collide(
         self, i: int, j: int, pose_a: tuple[Array, Array], pose_b: tuple[Array, Array], margin: float
     ) -> tuple[ContactRegion, ClosestPoints]:
-        """Candidates of a pair of parts, and its closest points where the kernel notes them, else NaN."""
+        """Candidates of a pair of parts, and its closest points; with margin inf where none are noted."""
         a, b = self.parts[0][i], self.parts[1][j]
         turned = self.table.kind[a] == TRIANGLE  # kernels take triangles as b
         if turned:
@@ -155,11 +157,11 @@ class _Pair:
             self.pairs[i, j].collider[0], self.pairs[i, j].counter[HIGH] = (0, 1), 1
         c = np.array([pose_a[0] - pose_b[0], np.zeros(3)])
         rotation = np.array([_matrix(pose_a[1]), _matrix(pose_b[1])])
-        self.scratch.deepest[0] = np.nan
+        self.pairs[i, j].way[0] = -np.inf  # look, whatever was seen before
         self.scratch.manifold.count[0] = 0
         detect_contacts(
             Colliders(np.arange(2), np.array([a, b])), self.table, np.zeros(2, np.bool_), c, rotation,
-            self.pairs[i, j], np.zeros(2), margin, self.contacts, self.scratch,
+            self.trace, self.pairs[i, j], np.zeros(2), margin, self.contacts, self.scratch,
         )  # fmt: skip
         found = self.scratch.manifold
         count = found.count[0]
@@ -168,7 +170,8 @@ class _Pair:
         region = ContactRegion(separation, on_a, on_a - separation[:, None] * normal, normal)
         noted = self.scratch.deepest.copy()
         on_a = noted[4:7] + pose_b[0]
-        deepest = ClosestPoints(noted[0], on_a, on_a - noted[0] * noted[1:4], noted[1:4])
+        apart = noted[0] if np.isfinite(noted[0]) else 0.0
+        deepest = ClosestPoints(noted[0], on_a, on_a - apart * noted[1:4], noted[1:4])
         if turned:
             region = ContactRegion(separation, region.point_b, region.point_a, -normal)
             deepest = ClosestPoints(noted[0], deepest.point_b, deepest.point_a, -deepest.normal)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-QUERIES, SURVIVED = 0, 1  # indices into ContactSet.counter
+QUERIES, SURVIVED, CARRIED_ON = 0, 1, 2  # indices into ContactSet.counter
 
 
 class ContactSet(NamedTuple):
@@ -19,7 +19,7 @@ class ContactSet(NamedTuple):
     carrier: np.ndarray  # (capacity,) whose rotation turns the normal: CARRIED_BY_...
     place: np.ndarray  # (capacity,) index among the points of its pair
     impulse: np.ndarray  # [N s] (capacity, 3) impulse on a of the last step, world axes
-    counter: np.ndarray  # (2,) witness queries and those answered by the cached witness
+    counter: np.ndarray  # (3,) witness queries, those the cached witness answered, pairs not looked at
 
 
 class ContactGeometry(NamedTuple):
@@ -57,5 +57,5 @@ def empty_contacts(capacity: int) -> ContactSet:
         carrier=np.zeros(capacity, np.int64),
         place=np.zeros(capacity, np.int64),
         impulse=np.zeros((capacity, 3)),
-        counter=np.zeros(2, np.int64),
+        counter=np.zeros(3, np.int64),
     )

@@ -194,7 +194,7 @@ def _is_one_loop(polytope, edges):
 def _expand(polytope, face_count, new, nearest, accuracy):
     """Replace the faces that point `new` sees by faces to their outline; -1 where that is degenerate."""
     _see(polytope, face_count, new, nearest, accuracy)
-    edges = 0
+    edges = np.int64(0)
     for f in range(face_count):
         if polytope.seen[f] != SEEN:
             continue

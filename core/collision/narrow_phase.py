@@ -17,8 +17,8 @@ from ..geometry.support import aligned_face
 from ..jit import inlined, inner, kernel, merged
 from ..math3 import mat3, vec3
 from . import gjk
-from .contact_set import QUERIES, SURVIVED
-from .epa import Polytope, empty_polytope
+from .contact_set import CARRIED_ON, QUERIES, SURVIVED
+from .epa import Polytope, empty_polytope, penetration
 from .manifold import (
     CLIP_COSINE,
     ManifoldScratch,
@@ -30,10 +30,14 @@ from .manifold import (
 )
 from .pairs import HIGH, OVERLAPS_SENSOR
 from .persistence import (
+    CARRIED,
     SAME_PLACE,
     Movers,
+    carry_points,
     empty_movers,
+    follow,
     inherit_impulses,
+    keep_points,
     note_came,
     note_left,
     settle_movers,
@@ -56,6 +60,9 @@ from .separating_plane import (
 from .triangles import collide_triangle
 
 CARRIED_BY_WORLD, CARRIED_BY_A, CARRIED_BY_B = 0, 1, 2
+# Pairs of edges up to which all planes of two hulls that overlap are looked at; beyond, the polytope of
+# their difference grows faster (measured).
+MOST_EDGE_PAIRS = 400
 TOLERANCE = 1e-7  # relative to the size: how much worse than the best a plane may be and still be taken
 
 
@@ -81,9 +88,9 @@ def make_scratch(shapes: ShapeTable) -> Scratch:
     )
 
 
-@inner
-def _has_edges(shapes, s):
-    return shapes.edge_start[s + 1] > shapes.edge_start[s]
+@inlined
+def _edge_count(shapes, s):
+    return shapes.edge_start[s + 1] - shapes.edge_start[s]
 
 
 @inlined
@@ -209,6 +216,7 @@ def _collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, sc
         state, separation, n, p_a = _reverify(shapes, sa, ra, p_ba, sb, rb, witness, last, margin, size)
         if state == 1:
             counter[SURVIVED] += 1
+            note_deepest(scratch.deepest, separation, n, p_a)
             return
         if state >= 2:
             _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, manifold)
@@ -226,6 +234,13 @@ def _collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, sc
     if status == gjk.SEPARATED and distance > 1e-7 * size:
         separation, n, p_a = _from_gjk(
             shapes, sa, ra, p_ba, sb, rb, n, distance, p_a, count, scratch.simplex, witness, size
+        )
+    elif _edge_count(shapes, sa) * _edge_count(shapes, sb) > MOST_EDGE_PAIRS:
+        fallback = last if vec3.dot(last, last) > 0.0 else (0.0, 0.0, 1.0)
+        separation, n, p_a = penetration(shapes, sa, ra, p_ba, sb, rb, fallback, size, scratch.polytope)
+        nothing = np.int64(0)
+        separation, n, p_a = _from_gjk(
+            shapes, sa, ra, p_ba, sb, rb, n, separation, p_a, nothing, scratch.simplex, witness, size
         )
     else:
         kind, feature_a, feature_b, separation, n, p_a = best_plane(shapes, sa, ra, p_ba, sb, rb, size)
@@ -333,14 +348,16 @@ def _append_contacts(
 
 
 @kernel
-def detect_contacts(colliders, shapes, sensor, c, R, pairs, reach, slack, contacts, scratch):
+def detect_contacts(colliders, shapes, sensor, c, R, trace, pairs, reach, slack, contacts, scratch):
     """Contact points of all pairs that can touch within the step.
 
     Args:
         sensor: Bodies whose pairs give no contacts, only a note in the pair table, shape (n,).
         c, R: Centres of mass [m] (n, 3) and rotation matrices (n, 9) of the bodies.
+        trace: How far the bodies have moved; brought up to date.
         reach: How far any point of each body may move in this step [m], shape (n,).
-        slack: Added to each pair's margin [m].
+        slack: Added to each pair's margin [m]; a thousandth of it is how far bodies may move while their
+            contact points are kept.
 
     Returns:
         Number of contact points, or -1 where `contacts` has no room (grow it and call again).
@@ -348,6 +365,7 @@ def detect_contacts(colliders, shapes, sensor, c, R, pairs, reach, slack, contac
     manifold = scratch.manifold
     count = np.int64(0)
     scratch.movers.count[0], scratch.movers.count[1] = 0, 0
+    follow(trace, c, R)
     for slot in range(pairs.counter[HIGH]):
         if pairs.collider[slot, 0] < 0:
             continue
@@ -357,6 +375,15 @@ def detect_contacts(colliders, shapes, sensor, c, R, pairs, reach, slack, contac
             return -1
         sensed = sensor[a] or sensor[b]
         margin = 0.0 if sensed else reach[a] + reach[b] + slack
+        way = trace.way[a] + trace.way[b]
+        moved = way - pairs.way[slot]
+        if not sensed and pairs.point_count[slot] == 0 and pairs.gap[slot] - moved > margin:
+            contacts.counter[CARRIED_ON] += 1
+            continue
+        if pairs.point_count[slot] > 0 and moved < CARRIED * slack and margin <= pairs.margin[slot]:
+            contacts.counter[CARRIED_ON] += 1
+            count = carry_points(pairs, slot, a, b, contacts, count)
+            continue
         manifold.count[0] = 0
         sa, sb = colliders.shape[ka], colliders.shape[kb]
         if shapes.kind[sa] == MESH or shapes.kind[sb] == MESH:  # its triangles have pairs of their own
@@ -365,6 +392,8 @@ def detect_contacts(colliders, shapes, sensor, c, R, pairs, reach, slack, contac
         p_ba = vec3.subtract(vec3.load(c, a), vec3.load(c, b))
         size = min(shapes.bound[sa], shapes.bound[sb])
         witness, axis = pairs.witness[slot], pairs.axis[slot]
+        pairs.way[slot], pairs.margin[slot] = way, margin
+        scratch.deepest[0] = margin  # at least, where the pair says no more
         _collide_pair(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scratch, contacts.counter)
         if sensed:
             pairs.point_count[slot] = OVERLAPS_SENSOR if manifold.count[0] > 0 else 0
@@ -372,13 +401,16 @@ def detect_contacts(colliders, shapes, sensor, c, R, pairs, reach, slack, contac
         is_mesh = shapes.kind[sb] == TRIANGLE
         if manifold.count[0] > 0:
             carrier = _carrier(witness, shapes.kind[sa], shapes.kind[sb])
+            first = count
             count = _append_contacts(
                 pairs, slot, a, b, p_ba, size, carrier, shapes.radius[sa], shapes.radius[sb], manifold,
                 contacts, count, is_mesh, scratch.movers,
             )  # fmt: skip
+            keep_points(pairs, slot, contacts, first, count - first)
         else:
             if is_mesh:
                 note_left(pairs, slot, np.int64(15), a, b, scratch.movers)
             pairs.point_count[slot] = 0
+            pairs.gap[slot] = max(scratch.deepest[0], margin)
     settle_movers(pairs, contacts, scratch.movers)
     return count

@@ -12,6 +12,7 @@ from ..jit import inlined, inner, kernel
 
 STATUS_OK, STATUS_FULL = 0, 1
 HIGH, FREE, COUNT = 0, 1, 2  # indices into PairTable.counter
+POINT_SIZE = 17  # numbers of a contact point: separation, carrier, normal, two arms, two cores
 OVERLAPS_SENSOR = -1  # in place of a number of contact points: the pair overlaps, but only reports it
 
 
@@ -28,6 +29,10 @@ class PairTable(NamedTuple):
     feature: np.ndarray  # (slots, 4) their feature ids
     arm: np.ndarray  # [m] (slots, 4, 3) where they were, from b's centre of mass, world axes
     impulse: np.ndarray  # [N s] (slots, 4, 3) impulse on a at each of them, world axes
+    way: np.ndarray  # [m] (slots,) sum of the ways of both bodies when the pair was last looked at
+    gap: np.ndarray  # [m] (slots,) without contact points: how far apart they were at least
+    margin: np.ndarray  # [m] (slots,) up to which contact points were looked for
+    point: np.ndarray  # (slots, 4, POINT_SIZE) the points then: see persistence.py
     allowance: np.ndarray  # [m] (slots,) overlap still forgiven: see narrow_phase.py
 
 
@@ -45,6 +50,10 @@ def empty_pairs(capacity: int) -> PairTable:
         feature=np.zeros((capacity, 4), np.int64),
         arm=np.zeros((capacity, 4, 3)),
         impulse=np.zeros((capacity, 4, 3)),
+        way=np.full(capacity, -np.inf),
+        gap=np.zeros(capacity),
+        margin=np.zeros(capacity),
+        point=np.zeros((capacity, 4, POINT_SIZE)),
         allowance=np.zeros(capacity),
     )
 
@@ -107,6 +116,7 @@ def add_pair(pairs, a, b):
     pairs.witness[slot, 0] = 0
     pairs.axis[slot, 0], pairs.axis[slot, 1], pairs.axis[slot, 2] = 0.0, 0.0, 0.0
     pairs.point_count[slot] = 0
+    pairs.way[slot] = -np.inf
     pairs.allowance[slot] = 0.0
     return STATUS_OK
 

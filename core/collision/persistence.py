@@ -1,9 +1,11 @@
-"""What a contact point keeps from step to step: the impulse of the point it was.
+"""What pairs keep from step to step: contact points while nothing moves, and their impulses.
 
-Points are found again by their feature id, else by their place in the pair; on a mesh they also move
-from one triangle's pair to the next.
+A pair whose bodies have hardly moved since it was last looked at keeps its contact points as they are, or
+stays apart. Points found anew are known again by their feature id, else by their place in the pair; on a
+mesh they also move from one triangle's pair to the next. So impulses stay where they act.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +16,72 @@ from .manifold import MAX_POINTS
 
 SAME_PLACE = 0.05  # part of the size within which an old point's impulse goes to a new one
 MOST_MOVERS = 1024  # more in one step start from zero, which costs iterations only
+
+
+# Part of the slack (the tolerance of the solver) that bodies may move while their contact points are kept.
+CARRIED = 1e-3
+
+
+class Trace(NamedTuple):
+    """How far n bodies have moved, measured from call to call."""
+
+    c: np.ndarray  # [m] (n, 3) centres of mass at the last call
+    R: np.ndarray  # (n, 9) rotations then
+    bound: np.ndarray  # [m] (n,) largest distance of any point from the centre of mass
+    way: np.ndarray  # [m] (n,) bound on the way any point of the body has gone so far
+
+
+def new_trace(bound: np.ndarray) -> Trace:
+    """A trace of bodies of these sizes [m], shape (n,)."""
+    n = len(bound)
+    return Trace(np.zeros((n, 3)), np.zeros((n, 9)), bound, np.zeros(n))
+
+
+@inner
+def follow(trace, c, R):
+    """Add to each body's way how far any of its points has moved since the last call."""
+    for i in range(c.shape[0]):
+        shift, turn = 0.0, 0.0
+        for k in range(3):
+            shift += (c[i, k] - trace.c[i, k]) ** 2
+            trace.c[i, k] = c[i, k]
+        for k in range(9):
+            turn += (R[i, k] - trace.R[i, k]) ** 2
+            trace.R[i, k] = R[i, k]
+        if shift > 0.0:
+            trace.way[i] += math.sqrt(shift)
+        if turn > 0.0:  # |R - R'| = 2 sqrt(2) sin(angle / 2), a point moves by 2 r sin(angle / 2)
+            trace.way[i] += trace.bound[i] * math.sqrt(0.5 * turn)
+
+
+@inner
+def keep_points(pairs, slot, contacts, first, count):
+    """Store a pair's contact points, those from `first` on, for steps in which nothing moves."""
+    for k in range(count):
+        c = first + k
+        point = pairs.point[slot, k]
+        point[0], point[1] = contacts.separation[c], contacts.carrier[c]
+        for m in range(3):
+            point[2 + m] = contacts.normal[c, m]
+            point[5 + m], point[8 + m] = contacts.arm[c, 0, m], contacts.arm[c, 1, m]
+            point[11 + m], point[14 + m] = contacts.core[c, 0, m], contacts.core[c, 1, m]
+
+
+@inner
+def carry_points(pairs, slot, a, b, contacts, first):
+    """Append a pair's stored contact points with their last impulses; returns the new count."""
+    for k in range(pairs.point_count[slot]):
+        c = first + k
+        point = pairs.point[slot, k]
+        contacts.slot[c], contacts.place[c] = slot, k
+        contacts.body[c, 0], contacts.body[c, 1] = a, b
+        contacts.separation[c], contacts.carrier[c] = point[0], int(point[1])
+        for m in range(3):
+            contacts.normal[c, m] = point[2 + m]
+            contacts.arm[c, 0, m], contacts.arm[c, 1, m] = point[5 + m], point[8 + m]
+            contacts.core[c, 0, m], contacts.core[c, 1, m] = point[11 + m], point[14 + m]
+            contacts.impulse[c, m] = pairs.impulse[slot, k, m]
+    return first + pairs.point_count[slot]
 
 
 class Movers(NamedTuple):

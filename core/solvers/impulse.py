@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from ..collision.broad_phase import BroadPhase
-from ..collision.contact_set import QUERIES, SURVIVED, contact_geometry, empty_contacts
+from ..collision.contact_set import CARRIED_ON, QUERIES, SURVIVED, contact_geometry, empty_contacts
 from ..collision.narrow_phase import detect_contacts, make_scratch
 from ..collision.pairs import HIGH
-from ..collision.persistence import store_impulses
+from ..collision.persistence import new_trace, store_impulses
 from ..dynamics.body_state import BodyModel, BodyState, body_masses, build_bodies, initial_state
 from ..dynamics.contact_rows import empty_rows, prepare_rows
 from ..dynamics.islands import build_islands, empty_graph, empty_islands
@@ -140,6 +140,7 @@ class ImpulsePipeline:
         self.broad_phase = BroadPhase(model, shapes, colliders, trees, state, mobile, apart)
         self.plan = empty_plan(n)
         self.sensor = sensor
+        self.trace = new_trace(model.bound)
         self.guard = PassageGuard(model.kind, sensor, shapes, colliders)
         self.log = EventLog(names, colliders.body)
         self.reach = np.zeros(n)
@@ -245,8 +246,8 @@ class ImpulsePipeline:
     def _detect(self) -> None:
         while True:
             count = detect_contacts(
-                self.colliders, self.shapes, self.sensor, self.state.c, self.state.R, self.broad_phase.pairs,
-                self.reach, self.tolerance, self.contacts, self.scratch,
+                self.colliders, self.shapes, self.sensor, self.state.c, self.state.R, self.trace,
+                self.broad_phase.pairs, self.reach, self.tolerance, self.contacts, self.scratch,
             )  # fmt: skip
             if count >= 0:
                 self.contact_count = count
@@ -377,9 +378,9 @@ class ImpulsePipeline:
 
     @property
     def witness_survival(self) -> float:
-        """Part of the witness queries so far that the cached witness answered."""
-        queries = self.contacts.counter[QUERIES]
-        return float(self.contacts.counter[SURVIVED] / queries) if queries else 1.0
+        """Part of the pairs looked at so far, or not for want of motion, that the last witness answered."""
+        queries, survived, carried = (int(self.contacts.counter[k]) for k in (QUERIES, SURVIVED, CARRIED_ON))
+        return (survived + carried) / (queries + carried) if queries + carried else 1.0
 
     def memory(self) -> dict[str, Any]:
         """The arrays that the coming steps depend on (not copies)."""
@@ -396,6 +397,7 @@ class ImpulsePipeline:
             "plan": self.plan,
             "reach": self.reach,
             "last_mean": self.solve.last_mean,
+            "trace": self.trace,
             "contacts": self.contacts,
             "contact_count": self.contact_count,
             "log": self.log.memory(),
@@ -415,5 +417,6 @@ class ImpulsePipeline:
         self._grow(len(memory["contacts"].slot))
         self.solve.last_mean[:] = memory["last_mean"]
         self.log.recall(memory["log"])
+        self.trace = memory["trace"]
         self.contacts, self.contact_count = memory["contacts"], memory["contact_count"]
         self.geometry = contact_geometry(self.contacts)

@@ -16,6 +16,7 @@ from ..collision.contact_set import empty_contacts
 from ..collision.manifold import MAX_POINTS
 from ..collision.narrow_phase import detect_contacts, make_scratch
 from ..collision.pairs import HIGH, PairTable, empty_pairs
+from ..collision.persistence import new_trace
 from ..dynamics.body_state import DYNAMIC, BodyState
 from ..geometry.shape_table import DISCS, HULL, MESH, PLANE, TRIANGLE, Colliders, ShapeTable
 
@@ -130,16 +131,18 @@ class PassageGuard:
         pairs.counter[HIGH] = count
         sides = np.arange(2 * count).reshape(-1, 2)
         contacts = empty_contacts((count + 1) * MAX_POINTS)
+        still = np.zeros(2 * count)
+        trace = new_trace(still)
         time, when = np.zeros(count), np.ones(count)
         active = np.ones(count, bool)
         limit = stop[body]
         for advance in range(MAX_ADVANCES):
             pairs.collider[:] = np.where(active[:, None], sides, -1)
             c, R = poses.at(np.minimum(time[:, None], limit))
+            pairs.way[:] = -np.inf  # look at each, whatever was seen before
             found = detect_contacts(
-                own, self.shapes, np.zeros(2 * count, np.bool_), c, R, pairs, np.zeros(2 * count), np.inf,
-                contacts, self.scratch,
-            )  # fmt: skip
+                own, self.shapes, still > 0.0, c, R, trace, pairs, still, np.inf, contacts, self.scratch
+            )
             gap, normal = _deepest(contacts, found, count)
             gap += depth
             if advance == 0:
