@@ -36,7 +36,8 @@ spec = importlib.util.spec_from_file_location(
 sys.modules[name] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(sys.modules[name])
 gc.disable()
-importlib.import_module(name + ".compilation").compile_solver()
+with importlib.import_module(name + ".jit").quick_compilation():
+    importlib.import_module(name + ".compilation").compile_solver()
 """
 
 
@@ -46,7 +47,7 @@ def compile_kernels() -> None:
     if jit.cache_is_complete():
         return
     second = _start_second_process() if jit.CACHE_FOLDER is not None else None
-    with _garbage_left_alone():
+    with _garbage_left_alone(), jit.quick_compilation():
         _compile_collision()
         if second is not None:
             second.wait()

@@ -3,14 +3,15 @@
 Numba's disk cache does not notice a change in another file, so the folder's name is a hash of
 every source file of the core, the numba version and the Python ABI: a changed helper gets a new
 folder, never stale machine code. The folder lies outside the source tree, which may be read-only
-or cleared on upgrade (in Blender: call `set_cache_root` before the first kernel is imported).
+or cleared on upgrade (in Blender: its own folder for extensions, by the variable below).
 """
 
 import hashlib
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,20 @@ def mark_cache_complete() -> None:
     """Remember that every kernel is in the cache."""
     if CACHE_FOLDER is not None:
         (CACHE_FOLDER / _COMPLETE).touch()
+
+
+@contextmanager
+def quick_compilation() -> Iterator[None]:
+    """Let LLVM do without what costs a quarter of its time and makes no kernel faster (measured).
+
+    Numba has one level for all, so it holds only meanwhile.
+    """
+    config: Any = numba.config
+    level, config.OPT = config.OPT, 1
+    try:
+        yield
+    finally:
+        config.OPT = level
 
 
 FLAGS: dict[str, Any] = {

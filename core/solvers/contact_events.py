@@ -12,10 +12,11 @@ from ..report import ContactEvent
 class EventLog:
     """Compares the touching pairs of bodies of each step with those of the step before."""
 
-    def __init__(self, names: list[str], owner: np.ndarray) -> None:
-        """`names`: of the bodies; `owner`: body of each collider."""
-        self.names, self.owner = names, owner
+    def __init__(self, names: list[str], owner: np.ndarray, senses: bool) -> None:
+        """`names`: of the bodies; `owner`: body of each collider; `senses`: whether one is a sensor."""
+        self.names, self.owner, self.senses = names, owner, senses
         self.events: list[ContactEvent] = []
+        self._last = np.zeros((0, 2), np.int64)  # bodies of the touching contacts
         self._before = np.zeros(0, np.int64)  # touching pairs: body a times the number of bodies plus body b
 
     def note(
@@ -31,21 +32,23 @@ class EventLog:
             time: End of the step [s].
         """
         touches = (normal_impulse > 0.0) | (contacts.separation[:count] <= tolerance)
-        body = contacts.body[:count][touches]
-        slots = np.flatnonzero(pairs.point_count[: pairs.counter[HIGH]] == OVERLAPS_SENSOR)
-        sensed = self.owner[pairs.collider[slots]]
-        n = len(self.names)
-        key = np.minimum(body[:, 0], body[:, 1]) * n + np.maximum(body[:, 0], body[:, 1])
-        sensed_key = sensed.min(axis=1, initial=n) * n + sensed.max(axis=1, initial=0)
-        now = np.unique(np.concatenate([key, sensed_key]))
-        if len(now) == len(self._before) and (now == self._before).all():
+        slots = contacts.slot[:count][touches]
+        if self.senses:
+            sensing = np.flatnonzero(pairs.point_count[: pairs.counter[HIGH]] == OVERLAPS_SENSOR)
+            slots = np.concatenate([slots, sensing])
+        body = self.owner[pairs.collider[slots]]
+        if np.array_equal(body, self._last):
             return
+        self._last = body
+        key = np.minimum(body[:, 0], body[:, 1]) * len(self.names) + np.maximum(body[:, 0], body[:, 1])
+        now = np.unique(key)
         begun = np.setdiff1d(now, self._before, assume_unique=True)
         ended = np.setdiff1d(self._before, now, assume_unique=True)
         self._before = now
         impulse = normal_impulse[touches]
         for pair in begun:
-            self._add(time, "begin", int(pair), float(impulse[key == pair].sum()))
+            own = np.flatnonzero(key[: len(impulse)] == pair)  # sensors have none
+            self._add(time, "begin", int(pair), float(impulse[own].sum()))
         for pair in ended:
             self._add(time, "end", int(pair), 0.0)
 
@@ -53,10 +56,10 @@ class EventLog:
         a, b = divmod(pair, len(self.names))
         self.events.append(ContactEvent(time, kind, self.names[a], self.names[b], impulse))
 
-    def memory(self) -> tuple[np.ndarray, list[ContactEvent]]:
+    def memory(self) -> tuple[np.ndarray, np.ndarray, list[ContactEvent]]:
         """What the coming steps depend on."""
-        return self._before, self.events
+        return self._last, self._before, self.events
 
-    def recall(self, memory: tuple[np.ndarray, list[ContactEvent]]) -> None:
+    def recall(self, memory: tuple[np.ndarray, np.ndarray, list[ContactEvent]]) -> None:
         """Take over what `memory` returned earlier."""
-        self._before, self.events = memory
+        self._last, self._before, self.events = memory

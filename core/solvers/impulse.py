@@ -142,7 +142,7 @@ class ImpulsePipeline:
         self.sensor = sensor
         self.trace = new_trace(model.bound)
         self.guard = PassageGuard(model.kind, sensor, shapes, colliders)
-        self.log = EventLog(names, colliders.body)
+        self.log = EventLog(names, colliders.body, bool(sensor.any()))
         self.reach = np.zeros(n)
         self.end_velocity = np.zeros((n, 6))
         self.scratch = make_scratch(shapes)

@@ -66,6 +66,7 @@ class PassageGuard:
         self.arm = np.zeros(len(kind))
         solid = shapes.kind[colliders.shape] != PLANE
         np.maximum.at(self.arm, colliders.body[solid], turning[colliders.shape[solid]])
+        self.longest = self.arm.max(initial=0.0)
         self.scratch = make_scratch(shapes)
 
     def stop_at_obstacles(self, state: BodyState, pairs: PairTable, h: float, mean: np.ndarray) -> int:
@@ -78,12 +79,14 @@ class PassageGuard:
         Returns:
             Number of bodies that were stopped.
         """
-        own = h * (_norm(mean[:, :3]) + _norm(mean[:, 3:]) * self.arm)
-        if 2.0 * own.max(initial=0.0) <= FAST * self.thinnest:
+        most = np.sqrt(3.0) * np.abs(mean).max(axis=0)  # in most scenes and steps nothing is fast
+        if 2.0 * h * (most[:3].max() + most[3:].max() * self.longest) <= FAST * self.thinnest:
             return 0
+        own = h * (_norm(mean[:, :3]) + _norm(mean[:, 3:]) * self.arm)
         collider = self._fast_pairs(pairs, h, mean)
         if len(collider) == 0:
             return 0
+        thinner = self.thickness[collider].min(axis=1)
         stop = np.ones(len(mean))
         for _ in range(MAX_ROUNDS):
             before = stop.copy()
@@ -91,10 +94,9 @@ class PassageGuard:
             body = self.colliders.body[collider]
             for side in range(2):
                 me, other = body[:, side], body[:, 1 - side]
-                # The faster one stops; a slow one in its way goes on.
-                stops = (self.kind[me] == DYNAMIC) & (
-                    (own[me] >= 0.5 * own[other]) | (self.kind[other] != DYNAMIC)
-                )
+                # What moves far stops; a slow one in its way goes on.
+                far = (own[me] > 0.5 * FAST * thinner) | (own[me] >= own[other])
+                stops = (self.kind[me] == DYNAMIC) & (far | (self.kind[other] != DYNAMIC))
                 np.minimum.at(stop, me[stops], when[stops])
             if (stop == before).all():
                 break
