@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 from .errors import SceneError, ShapeError, SolverError, ToppleError
 
 if TYPE_CHECKING:
+    from .forces import CustomForce, PointMotion, Spring, Thruster, UniformField, ViscousDrag
     from .geometry.shapes import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Plane, Shape, Sphere
     from .queries import closest_points, contacts, ray_cast, time_of_impact
     from .report import Report
     from .scene import Body, Motion, Scene
     from .simulation import Simulation, simulate
+    from .solvers.analytic import AnalyticSolver
     from .solvers.impulse import ImpulseSolver
     from .trajectory import Trajectory
     from .verification import verify
@@ -24,22 +26,29 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "AnalyticSolver": ".solvers.analytic",
     "Body": ".scene",
     "Box": ".geometry.shapes",
     "Capsule": ".geometry.shapes",
     "Compound": ".geometry.shapes",
     "Cone": ".geometry.shapes",
     "ConvexHull": ".geometry.shapes",
+    "CustomForce": ".forces",
     "Cylinder": ".geometry.shapes",
     "ImpulseSolver": ".solvers.impulse",
     "Motion": ".scene",
     "Plane": ".geometry.shapes",
+    "PointMotion": ".forces",
     "Report": ".report",
     "Scene": ".scene",
     "Shape": ".geometry.shapes",
     "Simulation": ".simulation",
     "Sphere": ".geometry.shapes",
+    "Spring": ".forces",
+    "Thruster": ".forces",
     "Trajectory": ".trajectory",
+    "UniformField": ".forces",
+    "ViscousDrag": ".forces",
     "closest_points": ".queries",
     "contacts": ".queries",
     "ray_cast": ".queries",
@@ -49,16 +58,19 @@ _HOME = {
 }
 
 __all__ = [
+    "AnalyticSolver",
     "Body",
     "Box",
     "Capsule",
     "Compound",
     "Cone",
     "ConvexHull",
+    "CustomForce",
     "Cylinder",
     "ImpulseSolver",
     "Motion",
     "Plane",
+    "PointMotion",
     "Report",
     "Scene",
     "SceneError",
@@ -67,8 +79,12 @@ __all__ = [
     "Simulation",
     "SolverError",
     "Sphere",
+    "Spring",
+    "Thruster",
     "ToppleError",
     "Trajectory",
+    "UniformField",
+    "ViscousDrag",
     "__version__",
     "closest_points",
     "contacts",

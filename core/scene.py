@@ -9,12 +9,13 @@ import os
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import SceneError, ShapeError
+from .forces import Force, bodies_of, force_from_dict, force_to_dict
 from .geometry.shapes import Box, Compound, ConvexHull, Plane, Shape, shape_from_dict, shape_to_dict
 
 SCHEMA, SCHEMA_VERSION = "topple-scene", 1
@@ -229,14 +230,18 @@ class Body:
             raise SceneError(f"it has an unknown field {field}; remove it", body=name) from error
 
 
+Item = TypeVar("Item", bound="Body | Force")
+
+
 class Scene:
-    """Bodies and the gravity they live in."""
+    """Bodies, the gravity they live in, and further forces."""
 
     def __init__(
         self,
         gravity: ArrayLike = (0, 0, -9.81),
         bodies: Iterable[Body] = (),
         *,
+        forces: Iterable[Force] = (),
         combine: Combine = "geometric_mean",
     ) -> None:
         """Make a scene.
@@ -244,6 +249,7 @@ class Scene:
         Args:
             gravity: World frame [m/s^2], shape (3,).
             bodies: Bodies with different names.
+            forces: Thrusters, springs and the like, of bodies that are in `bodies`.
             combine: How friction and restitution of two bodies make those of their contact;
                 "geometric_mean" keeps equal values, "multiply" is what Blender does.
 
@@ -254,26 +260,38 @@ class Scene:
         self.gravity = read.array("gravity", gravity, (3,))
         self.combine: Combine = read.choice("combine", combine, get_args(Combine))
         self.bodies: list[Body] = []
-        for body in bodies:
-            self.add(body)
+        self.forces: list[Force] = []
+        for item in (*bodies, *forces):
+            self.add(item)
 
     def __repr__(self) -> str:
         return f"Scene(gravity={tuple(self.gravity.tolist())}, {len(self.bodies)} bodies)"
 
-    def add(self, body: Body) -> Body:
-        """Add a body and return it.
+    def add(self, item: Item) -> Item:
+        """Add a body or a force and return it.
 
         Raises:
-            SceneError: This is no body, or its name is taken.
+            SceneError: This is neither, a body's name is taken, or a force's body is missing.
         """
-        if not isinstance(body, Body):
-            raise SceneError(f"{body!r} is no body; add a topple.Body", field="bodies")
-        if any(other.name == body.name for other in self.bodies):
-            raise SceneError(
-                "the scene already has a body of this name; rename one", body=body.name, field="name"
-            )
-        self.bodies.append(body)
-        return body
+        if isinstance(item, Body):
+            if any(other.name == item.name for other in self.bodies):
+                raise SceneError(
+                    "the scene already has a body of this name; rename one", body=item.name, field="name"
+                )
+            self.bodies.append(item)
+        elif isinstance(item, Force):
+            names = {body.name for body in self.bodies}
+            missing = [name for name in bodies_of(item) if name not in names]
+            if missing:
+                raise SceneError(
+                    f"a {type(item).__name__} acts on '{missing[0]}', which the scene does not have; "
+                    "add the body first",
+                    field="forces",
+                )
+            self.forces.append(item)
+        else:
+            raise SceneError(f"{item!r} is no body; add a topple.Body or a force", field="bodies")
+        return item
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the scene as JSON; the file appears whole or not at all."""
@@ -284,6 +302,8 @@ class Scene:
             "combine": self.combine,
             "bodies": [body.to_dict() for body in self.bodies],
         }
+        if self.forces:
+            document["forces"] = [force_to_dict(force) for force in self.forces]
         write_whole(path, (json.dumps(document, indent=1) + "\n").encode())
 
     @classmethod
@@ -306,12 +326,13 @@ class Scene:
                 f"{path} has scene version {document.get('version')!r}, this Topple reads {SCHEMA_VERSION}; "
                 "update Topple or save the scene again"
             )
-        unknown = document.keys() - {"schema", "version", "gravity", "combine", "bodies"}
+        unknown = document.keys() - {"schema", "version", "gravity", "combine", "bodies", "forces"}
         if unknown:
             raise SceneError(f"{path} has unknown entries {', '.join(sorted(unknown))}; remove them")
         return cls(
             document.get("gravity", (0, 0, -9.81)),
             [Body.from_dict(values) for values in document.get("bodies", ())],
+            forces=[force_from_dict(values) for values in document.get("forces", ())],
             combine=document.get("combine", "geometric_mean"),
         )
 

@@ -7,6 +7,7 @@ import os
 import zipfile
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,8 @@ class Trajectory:
         angular_velocity: World frame [rad/s], shape (frames + 1, bodies, 3).
         names: Names of the bodies, in the order they were added to the scene.
         report: What the run found.
+        events: What the analytic solver met at single moments, in order: dictionaries with `time` [s],
+            `kind`, the names of the two `bodies`, and `impulse` [N s].
     """
 
     times: NDArray[np.float64]
@@ -40,6 +43,7 @@ class Trajectory:
     angular_velocity: NDArray[np.float64]
     names: tuple[str, ...]
     report: Report = field(default_factory=Report)
+    events: tuple[dict[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(str(name) for name in self.names))
@@ -68,6 +72,7 @@ class Trajectory:
         """Write a compressed npz without pickle; the file appears whole or not at all."""
         header = {"schema": SCHEMA, "version": SCHEMA_VERSION, "names": self.names}
         header["report"] = self.report.to_dict()
+        header["events"] = self.events
         buffer = io.BytesIO()
         np.savez_compressed(
             buffer,
@@ -98,4 +103,6 @@ class Trajectory:
                 f"{path} has version {header.get('version')!r}, this Topple reads {SCHEMA_VERSION}; "
                 "update Topple or bake again"
             )
-        return cls(**arrays, names=tuple(header["names"]), report=Report.from_dict(header["report"]))
+        events = tuple({**event, "bodies": tuple(event["bodies"])} for event in header.get("events", ()))
+        report = Report.from_dict(header["report"])
+        return cls(**arrays, names=tuple(header["names"]), report=report, events=events)
