@@ -19,18 +19,20 @@ Array = NDArray[np.float64]
 Derivative = Callable[[float, Array], Array]
 IntegratorName = Literal["euler", "midpoint", "rk4", "adaptive", "dop853"]
 
-SMALLEST_PART = 2.0**-30  # of a step that "adaptive" tries before it takes what it has
+SMALLEST_PART = 2.0**-30  # of a step that "adaptive" tries at least before it takes what it has
 
 
 def integrate(
     method: IntegratorName, f: Derivative, t: float, y: Array, h: float,
-    *, rtol: float = 1e-8, atol: float = 1e-10,
+    *, rtol: float = 1e-8, atol: float = 1e-10, shortest: float = 0.0,
 ) -> Array:  # fmt: skip
     """State after the time h [s].
 
     Args:
         f: Derivative f(t, y).
         rtol, atol: Error allowed in one step, by "adaptive" and "dop853".
+        shortest: Step [s] that "adaptive" takes whatever its error is: where f jumps, as friction does, no
+            step is short enough for an estimate that takes it to be smooth.
 
     Raises:
         SolverError: The method is not known.
@@ -42,7 +44,7 @@ def integrate(
     if method == "dop853":
         return _dop853(f, t, y, h, rtol, atol)
     if method == "adaptive":
-        return _adaptive(f, t, y, h, rtol, atol)
+        return _adaptive(f, t, y, h, rtol, atol, max(shortest, SMALLEST_PART * h))
     return {"euler": _euler, "midpoint": _midpoint, "rk4": _rk4}[method](f, t, y, h)
 
 
@@ -62,7 +64,9 @@ def _rk4(f: Derivative, t: float, y: Array, h: float) -> Array:
     return y + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
 
 
-def _adaptive(f: Derivative, t: float, y: Array, h: float, rtol: float, atol: float) -> Array:
+def _adaptive(
+    f: Derivative, t: float, y: Array, h: float, rtol: float, atol: float, shortest: float
+) -> Array:
     """RK4 with step doubling: a whole step against two halves, their difference / 15 the error."""
     end, step = t + h, h
     while t < end:
@@ -71,10 +75,10 @@ def _adaptive(f: Derivative, t: float, y: Array, h: float, rtol: float, atol: fl
         halves = _rk4(f, t + 0.5 * step, _rk4(f, t, y, 0.5 * step), 0.5 * step)
         allowed = atol + rtol * np.maximum(np.abs(y), np.abs(halves))
         error = float((np.abs(halves - whole) / 15.0 / allowed).max(initial=0.0))
-        if error <= 1.0 or step <= SMALLEST_PART * h:
+        if error <= 1.0 or step <= shortest:
             last = step >= end - t
             t, y = (end if last else t + step), halves + (halves - whole) / 15.0
-        step *= min(4.0, max(0.2, 0.9 * max(error, 1e-10) ** -0.2))
+        step = max(step * min(4.0, max(0.2, 0.9 * max(error, 1e-10) ** -0.2)), shortest)
     return y
 
 

@@ -77,7 +77,7 @@ class AnalyticSolver:
     rtol: float = 1e-8
     impact: ImpactModel = "sequential"
     contact: ContactModel = "lcp"
-    integrator: IntegratorName = "dop853"
+    integrator: IntegratorName = "adaptive"
 
     def __post_init__(self) -> None:
         for name in ("tolerance", "rtol"):
@@ -151,7 +151,7 @@ class AnalyticPipeline:
         self.impulse = np.zeros((0, 3))
         self.slips = np.zeros(0, bool)
         self.lasting = np.zeros(0, bool)
-        self.acceleration = np.zeros((n, 3))
+        self.acceleration, self.spin_up = np.zeros((n, 3)), np.zeros((n, 3))
         self.driven, self.held = np.zeros(n, bool), np.zeros(n, bool)
 
     @contextmanager
@@ -189,8 +189,9 @@ class AnalyticPipeline:
     def find_next_state(self, longest: float) -> tuple[BodyState, float]:
         """The state at the next event and the time to it [s], at most `longest`."""
         with self._stage("motion"):
-            return self.search.next_state(
-                self.state, self.acceleration, self.driven, self.held, self._touch(), longest
+            return self.search.next_state(  # fmt: skip
+                self.state, self.time, self.acceleration, self.spin_up, self.driven, self.held,
+                self._touch(), longest,
             )
 
     def go_to(self, state: BodyState, h: float, end: float) -> None:
@@ -198,7 +199,6 @@ class AnalyticPipeline:
         self._stalled = self._stalled + 1 if self.time + h == self.time else 0
         self.state = state
         self.time = end if self.time + h >= end - 2.0 * np.spacing(end) else self.time + h
-        self.mover.time = self.time
         self.paths.set_poses(self.state, self.time)
         self.paths.release_due(self.state, self.time)
         update_all_derived(self.model, self.state)
@@ -262,10 +262,10 @@ class AnalyticPipeline:
         """Find the forces of resting contact, who is driven by them, and who is at rest."""
         with self._stage("forces"):
             model, state = self.model, self.state
-            noise = NOISE * self._resting_speed()
+            resting_speed = self._resting_speed()
             u = frame_velocity(self.contacts, state)
-            self.lasting = u[:, 0] <= noise
-            self.slips = np.hypot(u[:, 1], u[:, 2]) > noise
+            self.lasting = u[:, 0] <= NOISE * resting_speed
+            self.slips = np.hypot(u[:, 1], u[:, 2]) > resting_speed
             a, alpha, _ = self.mover.free_acceleration(state, self.time)
             resting = self.contacts.select(self.lasting)
             b = relative_acceleration(resting, state, a, alpha)
@@ -277,7 +277,7 @@ class AnalyticPipeline:
             if unsolved:
                 self._end_slip(resting, b, unsolved)
                 u = frame_velocity(resting, state)
-                self.slips[self.lasting] = np.hypot(u[:, 1], u[:, 2]) > noise
+                self.slips[self.lasting] = np.hypot(u[:, 1], u[:, 2]) > resting_speed
                 a, alpha, _ = self.mover.free_acceleration(state, self.time)
                 b = relative_acceleration(resting, state, a, alpha)
                 slip = slip_directions(u, self.slips[self.lasting])
@@ -290,9 +290,10 @@ class AnalyticPipeline:
                     self.unresolved.append((self.time, len(names), 1.0))
             self.force = np.zeros((len(self.contacts.slot), 3))
             self.force[self.lasting] = force
+            free = a
             a, alpha, _ = self.mover.with_contact(resting, force, state, a, alpha)
-            self.acceleration = a
-            self._find_driven(resting, a, alpha)
+            self.acceleration, self.spin_up = a, alpha
+            self._find_driven(resting, free, a, alpha)
 
     def _end_slip(self, resting: ContactPoints, b: Array, unsolved: list[NDArray[np.int64]]) -> None:
         """Impulses for islands that no force satisfies: see `analytic_rest`."""
@@ -303,7 +304,7 @@ class AnalyticPipeline:
             update_all_derived(self.model, self.state)
             self._note_collisions("impact without collision", island, impulse)
 
-    def _find_driven(self, resting: ContactPoints, a: Array, alpha: Array) -> None:
+    def _find_driven(self, resting: ContactPoints, free: Array, a: Array, alpha: Array) -> None:
         """Bodies under forces are integrated; islands in which nothing moves or will move are held."""
         model, state = self.model, self.state
         dynamic = model.kind == DYNAMIC
@@ -313,8 +314,8 @@ class AnalyticPipeline:
         bound = np.where(np.isfinite(model.bound), model.bound, 0.0)
         speed = np.linalg.norm(state.v, axis=1) + bound * np.linalg.norm(state.w, axis=1)
         change = np.linalg.norm(a, axis=1) + bound * np.linalg.norm(alpha, axis=1)
-        scale = max(float(np.linalg.norm(self.gravity)), float(np.abs(self.force).max(initial=0.0)) * 1e-300)
-        still = (speed <= NOISE * self._resting_speed()) & (change <= STILL * max(scale, 1e-30))
+        strongest = max(float(np.linalg.norm(self.gravity)), float(np.abs(free).max(initial=0.0)))
+        still = (speed <= NOISE * self._resting_speed()) & (change <= STILL * strongest)
         still &= ~self.forces.has_functions
         self.held = self.driven & in_touch & still
         for rows in find_islands(resting, model):
@@ -338,12 +339,12 @@ class AnalyticPipeline:
     # Looking ahead ---------------------------------------------------------------------------
 
     def _touch(self) -> Touch:
-        rows = self.lasting
+        rows = self.lasting & self.driven[self.contacts.body].any(axis=1)
         contacts = self.contacts.select(rows)
         u = frame_velocity(contacts, self.state)
         slip = slip_directions(u, self.slips[rows])
-        return Touch(contacts, self.force[rows], self.slips[rows],
-                     np.einsum("mrk,mr->mk", contacts.frame[:, 1:], slip))  # fmt: skip
+        along = np.einsum("mrk,mr->mk", contacts.frame[:, 1:], slip)
+        return Touch(contacts, self.force[rows], self.slips[rows], along, self._resting_speed())
 
     def _longest_step(self, end: float) -> float:
         longest = min(end - self.time, LONGEST_STEP, self._until_break(np.inf))
@@ -417,7 +418,7 @@ class AnalyticPipeline:
 
     # Saving and resuming ---------------------------------------------------------------------
 
-    _KEPT = ("time", "contacts", "force", "impulse", "slips", "lasting", "acceleration", "driven", "held",
+    _KEPT = ("time", "contacts", "force", "impulse", "slips", "lasting", "acceleration", "spin_up", "driven", "held",
              "events", "unresolved", "max_penetration", "_busy", "_stalled")  # fmt: skip
 
     def memory(self) -> dict[str, Any]:
@@ -443,4 +444,3 @@ class AnalyticPipeline:
         self.finder.broad_phase.pairs, self.finder.broad_phase.boxes = memory["pairs"], memory["boxes"]
         for name in self._KEPT:
             setattr(self, name, memory[name])
-        self.mover.time = self.time

@@ -103,12 +103,13 @@ class ContactFinder:
         return np.linalg.norm(state.v, axis=1) * h + 0.5 * np.linalg.norm(a, axis=1) * h * h + swing
 
     def safe_time(
-        self, gaps: Gaps, state: BodyState, a: Array, slack: Array, depth: float, lasting: NDArray[np.int64]
-    ) -> float:
+        self, gaps: Gaps, state: BodyState, a: Array, alpha: Array, slack: Array, depth: float,
+        lasting: NDArray[np.int64],
+    ) -> float:  # fmt: skip
         """How long no pair gets deeper than `depth` [m], or how far pairs in touch may go [s].
 
         Args:
-            a: Accelerations [m/s^2], shape (n, 3).
+            a, alpha: Accelerations [m/s^2], [rad/s^2], shape (n, 3).
             slack: How much each body's acceleration may be off or vary [m/s^2], shape (n,).
             depth: How far past the contact the step may go [m].
             lasting: Slots of pairs that forces keep in touch.
@@ -122,16 +123,26 @@ class ContactFinder:
         rate = np.einsum("mk,mk->m", n, v[:, 0] - v[:, 1]) - (w * turning).sum(axis=1)
         curve = np.einsum("mk,mk->m", n, a[body[:, 0]] - a[body[:, 1]]) - slack[body].sum(axis=1)
         bound = _first_root(0.5 * curve, rate, s + depth)
+        uneven = (self.turning_bound[body] > 0.0) * 1.0  # a ball may turn as it likes
+        spin_up = np.linalg.norm(alpha[body], axis=2)
         # Balls that part are told from those that meet again by looking at them while they are apart.
-        exact = (w * turning).sum(axis=1) == 0.0
+        exact = ((w + spin_up) * uneven).sum(axis=1) == 0.0
         bound = np.where(exact & (s <= depth) & (rate > 0.0), 0.5 * bound, bound)
         bound = np.where(exact & np.isin(near, lasting), np.inf, bound)
         # Others may go as far as the search for the event can be trusted to find its way back.
         size = self.size[body].min(axis=1)
-        speed = np.linalg.norm(v[:, 0] - v[:, 1], axis=1)
-        with np.errstate(divide="ignore"):
-            trusted = np.minimum(TURN / (w * (turning > 0.0)).max(axis=1), SHIFT * size / speed)
+        shift = _time_to_go(SHIFT * size, np.linalg.norm(v[:, 0] - v[:, 1], axis=1),
+                            np.linalg.norm(a[body[:, 0]] - a[body[:, 1]], axis=1))  # fmt: skip
+        turn = _time_to_go(TURN, (w * uneven).max(axis=1), (spin_up * uneven).max(axis=1))
+        trusted = np.minimum(shift, turn)
         return float(np.where(exact, bound, np.maximum(bound, trusted)).min())
+
+
+def _time_to_go(distance, speed: Array, acceleration: Array) -> Array:
+    """Time in which speed t + acceleration t^2 / 2 reaches a distance."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        time = 2.0 * distance / (speed + np.sqrt(speed * speed + 2.0 * acceleration * distance))
+    return np.where(np.isfinite(time), time, np.inf)
 
 
 def _first_root(c2: Array, c1: Array, c0: Array) -> Array:
@@ -144,11 +155,13 @@ def _first_root(c2: Array, c1: Array, c0: Array) -> Array:
     return np.where(c0 <= 0.0, 0.0, root)
 
 
-def find_root(g: Callable[[float], float], low: float, high: float, g_low: float, g_high: float) -> float:
+def find_root(
+    g: Callable[[float], float], low: float, high: float, g_low: float, g_high: float, accuracy: float
+) -> float:
     """Where g falls from g_low > 0 at `low` to g_high < 0 at `high`: regula falsi, guarded by bisection.
 
     The Illinois variant halves the value of an end that stays, so both ends move; where two steps have not
-    halved the bracket, it is halved. Ends at round-off of the time.
+    halved the bracket, it is halved. Ends where |g| is at most `accuracy`, or at round-off of the time.
 
     Returns:
         A time at which g is nearest to zero among those looked at, with `low` as the last resort.
@@ -159,7 +172,7 @@ def find_root(g: Callable[[float], float], low: float, high: float, g_low: float
     value_low, value_high = g_low, g_high
     side, width = 0, high - low
     for k in range(SEARCHES):
-        if high - low <= 4.0 * np.spacing(high) or best_size == 0.0:
+        if high - low <= 4.0 * np.spacing(high) or best_size <= accuracy:
             break
         middle = high - value_high * (high - low) / (value_high - value_low)
         if k % 3 == 2 and high - low > 0.5 * width:

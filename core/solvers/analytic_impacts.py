@@ -26,12 +26,15 @@ def sequential_impulses(
     contacts: ContactPoints, system: ContactSystem, velocity: Array, resting_speed: float,
     *, passes: int = MAX_PASSES,
 ) -> tuple[Array, int]:  # fmt: skip
-    """Resolve colliding contacts one by one, and again, until none collides.
+    """Resolve colliding pairs of bodies one by one, and again, until none collides.
+
+    The paper takes contact points one by one, which depends on their order even within one face that lands
+    flat. Here the points of a pair are solved together, and the pairs one by one.
 
     Args:
         velocity: Relative velocities in the contact frames [m/s], shape (m, 3); changed in place.
         resting_speed: Approach slower than this is not a collision [m/s].
-        passes: Most passes over all contacts.
+        passes: Most passes over all pairs.
 
     Returns:
         Impulses [N s], shape (m, 3), and the number of passes in which something collided.
@@ -40,17 +43,25 @@ def sequential_impulses(
     """
     m = len(contacts.slot)
     impulse = np.zeros((m, 3))
+    pairs = [np.flatnonzero(contacts.slot == slot) for slot in dict.fromkeys(contacts.slot.tolist())]
+    points = [contacts.select(rows) for rows in pairs]
+    rows_of = [(3 * rows[:, None] + np.arange(3)).ravel() for rows in pairs]
+    blocks = [_dense(_part(system.A, rows)) for rows in rows_of]
     for done in range(passes):
         collided = False
-        for c in range(m):
-            if velocity[c, 0] >= -resting_speed:
+        for rows, pair, block, where in zip(pairs, points, blocks, rows_of, strict=True):
+            u = velocity[rows]
+            bounces = u[:, 0] < -resting_speed
+            if not bounces.any():
                 continue
             collided = True
-            rows = slice(3 * c, 3 * c + 3)
-            block = _dense(system.A[rows, rows])
-            p = single_impulse(block, velocity[c], float(contacts.restitution[c]), float(contacts.friction[c, 1]))
-            impulse[c] += p
-            velocity += _dense(system.A[:, rows] @ p).reshape(m, 3)
+            if len(rows) == 1:
+                p = single_impulse(block, u[0], float(pair.restitution[0]), float(pair.friction[0, 1]))[None]
+            else:
+                own = ContactSystem(system.J, block, system.bodies)
+                p, _ = simultaneous_impulses(pair, own, u, np.where(bounces, pair.restitution, 0.0))
+            impulse[rows] += p
+            velocity += (system.A[:, where] @ p.ravel()).reshape(m, 3)
         if not collided:
             return impulse, done
     return impulse, passes
@@ -118,7 +129,7 @@ def simultaneous_impulses(
         b[:, 0] += e * approach
         if not friction.any():
             normal = np.arange(0, 3 * m, 3)
-            solution = solve_lcp(_rows(system.A, normal), b[:, 0])
+            solution = solve_lcp(_part(system.A, normal), b[:, 0])
             residual = solution.residual
             return np.column_stack([solution.f, np.zeros((m, 2))])
         found = solve_cone(system.A, b, friction)
@@ -153,7 +164,7 @@ def _without_energy(impulse, energy, most: float) -> Array:
     return impulse(low)
 
 
-def _rows(A, rows: NDArray[np.int64]):
+def _part(A, rows: NDArray[np.int64]):
     """Some rows and columns of an array or sparse matrix."""
     return A[np.ix_(rows, rows)] if isinstance(A, np.ndarray) else A[rows][:, rows].tocsc()
 

@@ -17,7 +17,10 @@ from .analytic_contacts import Array, ContactPoints, cross, relative_acceleratio
 from .analytic_events import ContactFinder
 from .analytic_rest import SolveCount, frame_velocity, slip_directions, solve_forces
 
-STAGE_SLACK = 1e-5  # relative to the bodies: how far an active contact may seem apart within a step
+# Absolute error of a step, in units of tolerance times rtol: 1e-10 at the default settings, a tenth of the
+# band within which bodies are in touch.
+ABSOLUTE = 1e3
+SHORTEST_STEP = 2.5e-4  # [s] in contact: within it contacts may begin or cease to stick unseen
 
 
 class Touch(NamedTuple):
@@ -27,6 +30,7 @@ class Touch(NamedTuple):
     force: Array  # [N] (m, 3) contact frames
     slips: NDArray[np.bool_]  # (m,)
     slip: Array  # (m, 3) direction of the slip at the start, world axes
+    resting_speed: float  # [m/s]
 
 
 def copy_state(state: BodyState) -> BodyState:
@@ -54,7 +58,6 @@ class Mover:
         self.rtol, self.tolerance, self.method = rtol, tolerance, method
         self.count = SolveCount()
         self.plan = empty_plan(len(model.mass))
-        self.time = 0.0
 
     def fly(self, state: BodyState, h: float) -> BodyState:
         """All bodies after the time h of free motion: exact, see `dynamics/motion.py`."""
@@ -65,9 +68,14 @@ class Mover:
         return later
 
     def move(
-        self, state: BodyState, h: float, driven: NDArray[np.bool_], held: NDArray[np.bool_], touch: Touch
-    ) -> BodyState:
-        """All bodies after the time h: held ones where they are, driven ones integrated, the rest in flight."""
+        self, state: BodyState, time: float, h: float, driven: NDArray[np.bool_], held: NDArray[np.bool_],
+        touch: Touch,
+    ) -> BodyState:  # fmt: skip
+        """All bodies after the time h: held ones where they are, driven ones integrated, the rest in flight.
+
+        Args:
+            time: Of `state` [s].
+        """
         later = self.fly(state, h)
         for new, old in zip(later, state, strict=True):
             new[held] = old[held]
@@ -77,11 +85,12 @@ class Mover:
             start = copy_state(state)
 
             def derivative(t: float, flat: Array) -> Array:
-                return self._derivative(start, rows, t, flat.reshape(-1, 13), touch)
+                return self._derivative(start, rows, time, t, flat.reshape(-1, 13), touch)
 
-            y = integrate(
-                self.integrator, derivative, 0.0, y.ravel(), h, rtol=self.rtol, atol=1e3 * self.tolerance * self.rtol
-            ).reshape(-1, 13)
+            allowed = ABSOLUTE * self.tolerance * self.rtol
+            y = integrate(self.integrator, derivative, 0.0, y.ravel(), h, rtol=self.rtol, atol=allowed,
+                          shortest=SHORTEST_STEP if len(touch.contacts.slot) else 0.0)  # fmt: skip
+            y = y.reshape(-1, 13)
             _put(later, rows, y)
             update_all_derived(self.model, later)
         return later
@@ -120,7 +129,7 @@ class Mover:
         spin = np.einsum("nij,nj->ni", state.inv_I.reshape(-1, 3, 3), turn)
         return a + push * model.inv_mass, alpha + spin, turn
 
-    def _derivative(self, start: BodyState, rows, t: float, y: Array, touch: Touch) -> Array:
+    def _derivative(self, start: BodyState, rows, time: float, t: float, y: Array, touch: Touch) -> Array:
         """y' of the driven bodies at the time t after the step's start."""
         state = copy_state(start)
         moving = np.flatnonzero(self.model.kind == KINEMATIC)
@@ -128,13 +137,13 @@ class Mover:
         state.q[moving] = _turned(start.q[moving], start.w[moving], t)
         _put(state, rows, y)
         update_all_derived(self.model, state)
-        a, alpha, torque = self.free_acceleration(state, self.time + t)
+        a, alpha, torque = self.free_acceleration(state, time + t)
         if len(touch.contacts.slot):
             contacts, match = self._same_contacts(state, touch)
             if len(contacts.slot):
                 slips = touch.slips[match]
                 before = np.einsum("mrk,mk->mr", contacts.frame[:, 1:], touch.slip[match])
-                slip = slip_directions(frame_velocity(contacts, state), slips, before)
+                slip = slip_directions(frame_velocity(contacts, state), slips, before, touch.resting_speed)
                 b = relative_acceleration(contacts, state, a, alpha)
                 force, _ = solve_forces(
                     contacts, self.model, state, b, slip, touch.force[match], method=self.method, count=self.count

@@ -48,11 +48,13 @@ def frame_velocity(contacts: ContactPoints, state: BodyState) -> Array:
     return np.einsum("mrk,mk->mr", contacts.frame, relative_velocity(contacts, state.v, state.w))
 
 
-def slip_directions(velocity: Array, slips: NDArray[np.bool_], before: Array | None = None) -> Array:
+def slip_directions(
+    velocity: Array, slips: NDArray[np.bool_], before: Array | None = None, slowest: float = 0.0
+) -> Array:
     """Unit slip in (t1, t2), zero where the contact sticks, shape (m, 2).
 
-    `before` (m, 2) keeps the direction from turning round where the slip passes through zero within a step:
-    the step is cut there later.
+    `before` (m, 2), the direction at the step's start, is kept where the slip is slower than `slowest` [m/s],
+    and keeps it from turning round where the slip passes through zero: the step is cut there later.
     """
     direction = velocity[:, 1:].copy()
     if before is not None:
@@ -60,7 +62,7 @@ def slip_directions(velocity: Array, slips: NDArray[np.bool_], before: Array | N
     size = np.hypot(direction[:, 0], direction[:, 1])
     direction = direction / np.maximum(size, 1e-300)[:, None]
     if before is not None:
-        direction = np.where((size > 0.0)[:, None], direction, before)
+        direction = np.where((size > slowest)[:, None], direction, before)
     return direction * slips[:, None]
 
 

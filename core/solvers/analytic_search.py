@@ -17,6 +17,9 @@ from .analytic_rest import frame_velocity
 
 # Parts of the tolerance [m]: a pair is in touch within BAND; DEPTH is how far a step may look past a contact.
 BAND, DEPTH = 1e-4, 2e-4
+MEETING = 5e-10  # of the tolerance: a gap that is none, a little above round-off
+FAR = 1.0  # [m] stands for the gap of a pair that is too far to be measured
+STOPPED = 1e-9  # of the resting speed: a slip that is none
 
 Motion = Callable[[float], BodyState]  # the state a time after the step's start
 
@@ -28,30 +31,34 @@ class EventSearch:
         self.finder, self.mover, self.tolerance = finder, mover, tolerance
 
     def next_state(
-        self, state: BodyState, a: Array, driven: NDArray[np.bool_], held: NDArray[np.bool_], touch: Touch,
-        longest: float,
+        self, state: BodyState, time: float, a: Array, alpha: Array, driven: NDArray[np.bool_],
+        held: NDArray[np.bool_], touch: Touch, longest: float,
     ) -> tuple[BodyState, float]:  # fmt: skip
         """The state at the next event and the time to it [s].
 
         Args:
-            a: Accelerations [m/s^2], shape (n, 3).
+            time: Of `state` [s].
+            a, alpha: Accelerations [m/s^2], [rad/s^2], shape (n, 3).
             driven, held: Bodies under forces, and bodies that stay where they are, shape (n,).
             touch: Contacts that last.
             longest: Where to stop without an event [s].
         """
-        states: dict[float, BodyState] = {}
+        states: dict[float, BodyState] = {0.0: state}
+        integrated = bool(driven.any())
 
         def motion(t: float) -> BodyState:
             if t not in states:
-                states[t] = self.mover.move(state, t, driven, held, touch)
+                # What is integrated goes on from the last state before; flight is exact from the start.
+                start = max(s for s in states if s < t) if integrated else 0.0
+                states[t] = self.mover.move(states[start], time + start, t - start, driven, held, touch)
             return states[t]
 
-        h = self._safe_step(state, a, driven, touch, longest)
+        h = self._safe_step(state, a, alpha, driven, touch, longest)
         h = self._first_meeting(self._before, motion, h)
         h = self._first_stop(state, motion, h, touch)
         return motion(h), h
 
-    def _safe_step(self, state: BodyState, a: Array, driven, touch: Touch, longest: float) -> float:
+    def _safe_step(self, state: BodyState, a: Array, alpha: Array, driven, touch: Touch, longest: float) -> float:
         """How long nothing can happen that the end of the step would not show [s]."""
         finder, tolerance = self.finder, self.tolerance
         self._reach = finder.reach(state, a, longest) + tolerance
@@ -60,7 +67,7 @@ class EventSearch:
         # What is integrated may change its acceleration within the step, and damping is one that does.
         slack = np.where(driven, np.linalg.norm(a, axis=1), 0.0)
         slack += finder.model.damping[:, 0] * np.linalg.norm(state.v, axis=1)
-        safe = finder.safe_time(self._before, state, a, slack, DEPTH * tolerance, touch.contacts.slot)
+        safe = finder.safe_time(self._before, state, a, alpha, slack, DEPTH * tolerance, touch.contacts.slot)
         return min(longest, safe)
 
     def _gaps(self, state: BodyState) -> Gaps:
@@ -71,18 +78,31 @@ class EventSearch:
         s = before.separation
         target = np.where(s > BAND * self.tolerance, 0.0, np.minimum(s, 0.0) - DEPTH * self.tolerance)
 
-        def excess(t: float) -> float:
-            return float((self._gaps(motion(t)).separation - target).min(initial=np.inf))
+        def excess(t: float) -> Array:
+            return self._gaps(motion(t)).separation - target
 
         after = self._gaps(motion(h))
-        worst = float((after.separation - target).min(initial=np.inf))
-        if worst >= 0.0:
+        late = after.separation < target
+        if not late.any():
             dip = self._dip(before, after, target, h)
-            if dip is None or (worst := excess(dip)) >= 0.0:
+            if dip is None:
+                return h
+            late = excess(dip) < 0.0
+            if not late.any():
                 return h
             h = dip
-        start = float((s - target).min(initial=np.inf))
-        return find_root(excess, 0.0, h, max(start, 1e-300), worst)
+        # Only pairs that are too deep at the end are watched; others may have been so in between.
+        while late.any():
+            watched = np.flatnonzero(late)
+
+            def nearest(t: float, watched=watched) -> float:
+                return float(np.minimum(excess(t)[watched], FAR).min())
+
+            start = float(np.minimum((s - target)[watched], FAR).min())
+            h = find_root(nearest, 0.0, h, max(start, 1e-300), nearest(h), MEETING * self.tolerance)
+            late = excess(h) < -DEPTH * self.tolerance
+            late[watched] = False
+        return h
 
     def _dip(self, before: Gaps, after: Gaps, target: Array, h: float) -> float | None:
         """When the cubic through both ends of a step dips below the target within it, if it does."""
@@ -115,4 +135,4 @@ class EventSearch:
         end, start = slowest(motion(h)), slowest(state)
         if end >= 0.0 or not start > 0.0:
             return h
-        return find_root(lambda t: slowest(motion(t)), 0.0, h, start, end)
+        return find_root(lambda t: slowest(motion(t)), 0.0, h, start, end, STOPPED * touch.resting_speed)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from .lcp import PROXIMAL, Array
 
 GOOD_ENOUGH = 1e-12  # residual relative to b at which the search ends
+ROUND_OFF, NEAR = 1e-13, 1e-10  # where Newton's method ends, and where it ends when it stops improving
 ACCEPTED = 1e-9  # and the largest that counts as a solution
 NEWTON_STEPS, PROXIMAL_STEPS, SWEEPS = 40, 12, 60
 LARGE = 3 * 100  # rows from which sparse factors are taken
@@ -140,7 +141,7 @@ def _newton(problem: _Problem, f: Array, anchor: Array) -> Array:
     w, F = evaluate(f)
     for _ in range(NEWTON_STEPS):
         size = float(np.abs(F).max())
-        if size <= 1e-14 * problem.load:
+        if size <= ROUND_OFF * problem.load:
             break
         step = _newton_step(problem, f, w, F)
         if step is None:
@@ -149,10 +150,11 @@ def _newton(problem: _Problem, f: Array, anchor: Array) -> Array:
         while True:
             trial = f + length * step
             w_trial, F_trial = evaluate(trial)
-            if float(F_trial @ F_trial) < merit * (1.0 - 1e-4 * length) or length < 1e-3:
+            better = float(F_trial @ F_trial) < merit * (1.0 - 1e-4 * length)
+            if better or length < 1e-3 or size <= NEAR * problem.load:
                 break
             length *= 0.5
-        if float(F_trial @ F_trial) >= merit and size <= GOOD_ENOUGH * problem.load:
+        if not better and size <= NEAR * problem.load:
             break  # round-off: no step makes it better
         f, w, F = trial, w_trial, F_trial
     return f
