@@ -29,7 +29,9 @@ def _vector(owner: str, field: str, value: ArrayLike) -> tuple[float, float, flo
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise SceneError(f"{field} of the {owner} is {value!r}; give three numbers", field="forces") from error
+        raise SceneError(
+            f"{field} of the {owner} is {value!r}; give three numbers", field="forces"
+        ) from error
     if array.shape != (3,) or not np.isfinite(array).all():
         raise SceneError(f"{field} of the {owner} is {value!r}; give three finite numbers", field="forces")
     x, y, z = (array + 0.0).tolist()
@@ -200,4 +202,6 @@ def force_from_dict(values: dict[str, Any]) -> Force:
     try:
         return kind(**values)
     except TypeError as error:
-        raise SceneError(f"a {kind.__name__} has a field too many or too few: {error}", field="forces") from error
+        raise SceneError(
+            f"a {kind.__name__} has a field too many or too few: {error}", field="forces"
+        ) from error

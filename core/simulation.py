@@ -190,7 +190,12 @@ class Simulation:
         if not isinstance(p, AnalyticPipeline):
             return ()
         return tuple(
-            {"time": e.time, "kind": e.kind, "bodies": (p.names[e.body_a], p.names[e.body_b]), "impulse": e.impulse}
+            {
+                "time": e.time,
+                "kind": e.kind,
+                "bodies": (p.names[e.body_a], p.names[e.body_b]),
+                "impulse": e.impulse,
+            }
             for e in p.events
         )
 

@@ -88,7 +88,9 @@ class AnalyticSolver:
         for name, options in choices.items():
             if getattr(self, name) not in get_args(options):
                 wanted = ", ".join(map(repr, get_args(options)))
-                raise SolverError(f"AnalyticSolver: {name} must be one of {wanted}, not {getattr(self, name)!r}")
+                raise SolverError(
+                    f"AnalyticSolver: {name} must be one of {wanted}, not {getattr(self, name)!r}"
+                )
 
 
 class Event(NamedTuple):
@@ -189,9 +191,15 @@ class AnalyticPipeline:
     def find_next_state(self, longest: float) -> tuple[BodyState, float]:
         """The state at the next event and the time to it [s], at most `longest`."""
         with self._stage("motion"):
-            return self.search.next_state(  # fmt: skip
-                self.state, self.time, self.acceleration, self.spin_up, self.driven, self.held,
-                self._touch(), longest,
+            return self.search.next_state(
+                self.state,
+                self.time,
+                self.acceleration,
+                self.spin_up,
+                self.driven,
+                self.held,
+                self._touch(),
+                longest,
             )
 
     def go_to(self, state: BodyState, h: float, end: float) -> None:
@@ -211,11 +219,13 @@ class AnalyticPipeline:
             loaded = set(self.contacts.slot[self.force[:, 0] > 0.0].tolist())
             found = self.finder.points(self.state, LASTING * self.tolerance)
             band = BAND * self.tolerance
-            touches = [s <= band or slot in loaded for s, slot in zip(found.separation, found.slot, strict=True)]
-            last = dict(zip(self.contacts.keys(), self.force, strict=True))
+            touches = [
+                s <= band or slot in loaded for s, slot in zip(found.separation, found.slot, strict=True)
+            ]
+            last = dict(zip(self.contacts.identities(), self.force, strict=True))
             self.contacts = found.select(np.array(touches, bool))
             zero = np.zeros(3)
-            self.force = np.array([last.get(key, zero) for key in self.contacts.keys()]).reshape(-1, 3)
+            self.force = np.array([last.get(key, zero) for key in self.contacts.identities()]).reshape(-1, 3)
             self.impulse = np.zeros_like(self.force)
             self.max_penetration = max(self.max_penetration, -self.contacts.separation.min(initial=0.0))
 
@@ -361,7 +371,9 @@ class AnalyticPipeline:
 
         Source: Mirtich 1996, section 3.3.4, as in Bender & Schmitt 2006, section 3.
         """
-        strongest = max(float(np.linalg.norm(self.gravity)), float(np.abs(self.acceleration).max(initial=0.0)))
+        strongest = max(
+            float(np.linalg.norm(self.gravity)), float(np.abs(self.acceleration).max(initial=0.0))
+        )
         return math.sqrt(2.0 * strongest * LOWEST_BOUNCE * self.tolerance) + 1e-12
 
     # Reports ---------------------------------------------------------------------------------
@@ -389,7 +401,7 @@ class AnalyticPipeline:
             often = max(dict.fromkeys(pairs), key=pairs.count) if pairs else (0, 0)
             raise SolverError(
                 f"too many events at {self.time:.6g} s, most often between '{self.names[often[0]]}' and "
-                f"'{self.names[often[1]]}'; raise the tolerance, lower their restitution, or use solver='impulse'"
+                f"'{self.names[often[1]]}'; raise the tolerance, lower restitution, or use solver='impulse'"
             )
 
     # The start -------------------------------------------------------------------------------
@@ -418,7 +430,8 @@ class AnalyticPipeline:
 
     # Saving and resuming ---------------------------------------------------------------------
 
-    _KEPT = ("time", "contacts", "force", "impulse", "slips", "lasting", "acceleration", "spin_up", "driven", "held",
+    _KEPT = ("time", "contacts", "force", "impulse", "slips", "lasting", "acceleration", "spin_up", "driven",
+             "held",
              "events", "unresolved", "max_penetration", "_busy", "_stalled")  # fmt: skip
 
     def memory(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ Source: Baraff 1997, sections 8 and 9, appendix D (with the errata); Baraff 1989
 contacts of two vertices keep the plane between them).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,9 +56,10 @@ class ContactPoints(NamedTuple):
 
     def select(self, rows) -> "ContactPoints":
         """Some of the points."""
-        return ContactPoints(*(column[rows] for column in self))
+        columns: list[Any] = [column[rows] for column in self]
+        return ContactPoints(*columns)
 
-    def keys(self) -> list[tuple[int, int]]:
+    def identities(self) -> list[tuple[int, int]]:
         """What tells a point from others, now and a moment later."""
         return list(zip(self.slot.tolist(), self.feature.tolist(), strict=True))
 
@@ -132,22 +133,31 @@ def _rates(shapes, state, shape, body, normal, arm, core, separation, feature, w
     # n = (p_a - p_b) / d for the points that the surfaces are rounded about.
     distance = separation - rounding[:, 0] + rounding[:, 1]
     mine = (carrier == OF_POINTS) & (distance > 0.0)
-    across = slip - normal * np.einsum("mk,mk->m", slip, normal)[:, None]
+    parting = normal * np.einsum("mk,mk->m", slip, normal)[:, None]
+    across = slip - parting
     normal_rate[mine] = across[mine] / distance[mine, None]
-    edges = {int(i): _edges(shapes, state, shape[i], body[i], witness[i]) for i in _where(carrier == OF_EDGES)}
+    edges = {
+        int(i): _edges(shapes, state, shape[i], body[i], witness[i]) for i in _where(carrier == OF_EDGES)
+    }
     for i, pair in edges.items():
         normal_rate[i] = _crossing_normal_rate(state, body[i], normal[i], pair)
     arm_rate = cross(state.w[body], core) + rounding[:, :, None] * normal_rate[:, None]
-    for i, side in np.argwhere(shapes.kind[shape] == DISCS):
+    # Spokes of a disc that lies on a plane are fixed in the body; its first two points are the lowest.
+    spoke = (shapes.kind[shape] == PLANE).any(axis=1) & (feature > 1)
+    for i, side in np.argwhere((shapes.kind[shape] == DISCS) & ~spoke[:, None]):
         arm_rate[i, side] = _rim_rate(
             shapes, state, shape[i, side], body[i, side], normal[i], normal_rate[i], arm[i, side], side
         )
     for i, pair in edges.items():  # the point runs along both edges, so that it stays on both
         (x, y), *_ = np.linalg.lstsq(np.stack([-pair[0], pair[1]], axis=1), across[i], rcond=None)
         arm_rate[i] += [x * pair[0], y * pair[1]]
-    for kind, lead in ((OF_A, 1), (OF_B, 0), (OF_POINTS, 0)):  # the point goes with the vertex or round surface
+    for kind, lead in (
+        (OF_A, 1),
+        (OF_B, 0),
+        (OF_POINTS, 0),
+    ):  # the point goes with the vertex or round surface
         mine = carrier == kind
-        point = state.v[body[mine, lead]] + arm_rate[mine, lead]
+        point = state.v[body[mine, lead]] + arm_rate[mine, lead] - (1 - 2 * lead) * parting[mine]
         arm_rate[mine, 1 - lead] = point - state.v[body[mine, 1 - lead]]
     return normal_rate, arm_rate
 
@@ -211,9 +221,7 @@ def _rim_rate(shapes, state, shape, body, normal, normal_rate, arm, side) -> Arr
     sign = -1.0 if side == 0 else 1.0  # the rim of a lies against the normal
     direction = across / sine
     axis_rate = cross(w, axis)
-    across_rate = (
-        normal_rate - axis * (normal_rate @ axis + normal @ axis_rate) - axis_rate * (normal @ axis)
-    )
+    across_rate = normal_rate - axis * (normal_rate @ axis + normal @ axis_rate) - axis_rate * (normal @ axis)
     turn = (across_rate - direction * (direction @ across_rate)) / sine
     center = arm - sign * radius * direction
     return cross(w, center) + sign * radius * turn
@@ -222,8 +230,8 @@ def _rim_rate(shapes, state, shape, body, normal, normal_rate, arm, side) -> Arr
 class ContactSystem(NamedTuple):
     """Rows of m contacts against the bodies of one island: w = A f + b for rows (n, t1, t2) of each."""
 
-    J: Array  # (3 m, 6 k) velocities of the k bodies to relative velocities, an array or sparse
-    A: Array  # [1/kg] (3 m, 3 m) impulses to relative velocities
+    J: Any  # (3 m, 6 k) velocities of the k bodies to relative velocities, an array or sparse
+    A: Any  # [1/kg] (3 m, 3 m) impulses to relative velocities
     bodies: NDArray[np.int64]  # (k,)
 
 
@@ -241,8 +249,9 @@ def build_system(contacts: ContactPoints, model: BodyModel, state: BodyState) ->
     lever = cross(contacts.arm[:, :, None, :], direction)
     inverse = state.inv_I[contacts.body].reshape(m, 2, 3, 3)
     rows = np.concatenate([direction, lever], axis=-1) * moves[:, :, None, None]  # (m, 2, 3, 6)
+    linear = direction * model.inv_mass[contacts.body][:, :, None, :]
     answer = np.concatenate(
-        [direction * model.inv_mass[contacts.body][:, :, None, :], np.einsum("msij,msrj->msri", inverse, lever)],
+        [linear, np.einsum("msij,msrj->msri", inverse, lever)],
         axis=-1,
     ) * moves[:, :, None, None]  # fmt: skip
     if m < SPARSE_FROM:

@@ -41,7 +41,13 @@ class ContactFinder:
     """The broad and the narrow phase, asked about states at any moment of a step."""
 
     def __init__(
-        self, model: BodyModel, shapes: ShapeTable, colliders: Colliders, state: BodyState, mobile, multiply: bool
+        self,
+        model: BodyModel,
+        shapes: ShapeTable,
+        colliders: Colliders,
+        state: BodyState,
+        mobile,
+        multiply: bool,
     ) -> None:
         self.model, self.shapes, self.colliders, self.multiply = model, shapes, colliders, multiply
         self.broad_phase = BroadPhase(model, shapes, colliders, state, mobile)
@@ -99,7 +105,9 @@ class ContactFinder:
     def reach(self, state: BodyState, a: Array, h: float) -> Array:
         """How far any point of each body may move in the time h [m], shape (n,); a: accelerations [m/s^2]."""
         turn = np.linalg.norm(state.w, axis=1) * h
-        swing = np.where(turn > 0.0, np.where(turn > 0.0, self.turning_bound, 0.0) * np.minimum(turn, 2.0), 0.0)
+        swing = np.where(
+            turn > 0.0, np.where(turn > 0.0, self.turning_bound, 0.0) * np.minimum(turn, 2.0), 0.0
+        )
         return np.linalg.norm(state.v, axis=1) * h + 0.5 * np.linalg.norm(a, axis=1) * h * h + swing
 
     def safe_time(
@@ -146,10 +154,10 @@ def _time_to_go(distance, speed: Array, acceleration: Array) -> Array:
 
 
 def _first_root(c2: Array, c1: Array, c0: Array) -> Array:
-    """Smallest positive root of c2 t^2 + c1 t + c0 with c0 > 0; infinite where there is none, 0 for c0 <= 0."""
+    """Smallest positive root of c2 t^2 + c1 t + c0 with c0 > 0; infinite without one, 0 for c0 <= 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         disc = c1 * c1 - 4.0 * c2 * c0
-        # The form that loses no digits: 2 c0 / (-c1 + sqrt) is the smaller positive root where c1 < 0 or c2 < 0.
+        # The form that loses no digits: 2 c0 / (-c1 + sqrt) is the smaller positive root.
         root = 2.0 * c0 / (-c1 + np.sqrt(np.maximum(disc, 0.0)))
     root = np.where((disc < 0.0) | ~(root > 0.0), np.inf, root)
     return np.where(c0 <= 0.0, 0.0, root)

@@ -82,7 +82,7 @@ class Mover:
         rows = np.flatnonzero(driven)
         if len(rows) and h > 0.0:
             y = np.concatenate([state.c[rows], state.q[rows], state.v[rows], state.L[rows]], axis=1)
-            start = copy_state(state)
+            start, touch = copy_state(state), touch._replace(force=touch.force.copy())
 
             def derivative(t: float, flat: Array) -> Array:
                 return self._derivative(start, rows, time, t, flat.reshape(-1, 13), touch)
@@ -146,8 +146,16 @@ class Mover:
                 slip = slip_directions(frame_velocity(contacts, state), slips, before, touch.resting_speed)
                 b = relative_acceleration(contacts, state, a, alpha)
                 force, _ = solve_forces(
-                    contacts, self.model, state, b, slip, touch.force[match], method=self.method, count=self.count
+                    contacts,
+                    self.model,
+                    state,
+                    b,
+                    slip,
+                    touch.force[match],
+                    method=self.method,
+                    count=self.count,
                 )
+                touch.force[match] = force  # where the next evaluation starts from
                 a, _, turn = self.with_contact(contacts, force, state, a, alpha)
                 torque = torque + turn
         w = state.w[rows]
@@ -157,8 +165,8 @@ class Mover:
     def _same_contacts(self, state: BodyState, touch: Touch) -> tuple[ContactPoints, NDArray[np.int64]]:
         """The lasting contacts where they are now: by feature, else by pair where features have changed."""
         now = self.finder.points(state, self.tolerance)
-        place = {key: i for i, key in enumerate(touch.contacts.keys())}
-        keys = now.keys()
+        place = {key: i for i, key in enumerate(touch.contacts.identities())}
+        keys = now.identities()
         known = [i for i, key in enumerate(keys) if key in place]
         pairs = {keys[i][0] for i in known}
         of_pair: dict[int, int] = {}

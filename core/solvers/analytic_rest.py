@@ -34,7 +34,9 @@ class SolveCount:
     systems: int = 0
     wrong_guesses: int = 0
     worst_residual: float = 0.0
-    unsolved: list[tuple[float, float, tuple[int, ...]]] = field(default_factory=list)  # time, residual, bodies
+    unsolved: list[tuple[float, float, tuple[int, ...]]] = field(
+        default_factory=list
+    )  # time, residual, bodies
 
     def note(self, residual: float) -> None:
         """Count a solved system."""
@@ -63,7 +65,7 @@ def slip_directions(
     direction = direction / np.maximum(size, 1e-300)[:, None]
     if before is not None:
         direction = np.where((size > slowest)[:, None], direction, before)
-    return direction * slips[:, None]
+    return np.asarray(direction * slips[:, None], float)
 
 
 def solve_forces(
@@ -173,7 +175,7 @@ def hold_contacts(
 
 
 def part_overlaps(contacts: ContactPoints, model: BodyModel, state: BodyState) -> None:
-    """Move overlapping bodies apart without a change of velocity: J q + s >= 0, least q in the masses' metric."""
+    """Move overlapping bodies apart without a velocity: J q + s >= 0, least q in the masses' metric."""
     for rows in find_islands(contacts, model):
         island = contacts.select(rows)
         system = build_system(island, model, state)
@@ -182,7 +184,9 @@ def part_overlaps(contacts: ContactPoints, model: BodyModel, state: BodyState) -
         _push(island, p, model, state, positions=True)
 
 
-def _push(contacts: ContactPoints, impulse: Array, model: BodyModel, state: BodyState, *, positions: bool) -> None:
+def _push(
+    contacts: ContactPoints, impulse: Array, model: BodyModel, state: BodyState, *, positions: bool
+) -> None:
     """Apply impulses to velocities, or move positions by what they would do in a unit of time."""
     p = np.einsum("mrk,mr->mk", contacts.frame, impulse)
     n = len(model.mass)

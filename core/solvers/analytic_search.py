@@ -17,7 +17,7 @@ from .analytic_rest import frame_velocity
 
 # Parts of the tolerance [m]: a pair is in touch within BAND; DEPTH is how far a step may look past a contact.
 BAND, DEPTH = 1e-4, 2e-4
-MEETING = 5e-10  # of the tolerance: a gap that is none, a little above round-off
+MEETING = 5e-10  # of the tolerance: a gap that is none after integrating; in flight it is closed to round-off
 FAR = 1.0  # [m] stands for the gap of a pair that is too far to be measured
 STOPPED = 1e-9  # of the resting speed: a slip that is none
 
@@ -54,11 +54,13 @@ class EventSearch:
             return states[t]
 
         h = self._safe_step(state, a, alpha, driven, touch, longest)
-        h = self._first_meeting(self._before, motion, h)
+        h = self._first_meeting(self._before, motion, h, MEETING * self.tolerance if integrated else 0.0)
         h = self._first_stop(state, motion, h, touch)
         return motion(h), h
 
-    def _safe_step(self, state: BodyState, a: Array, alpha: Array, driven, touch: Touch, longest: float) -> float:
+    def _safe_step(
+        self, state: BodyState, a: Array, alpha: Array, driven, touch: Touch, longest: float
+    ) -> float:
         """How long nothing can happen that the end of the step would not show [s]."""
         finder, tolerance = self.finder, self.tolerance
         self._reach = finder.reach(state, a, longest) + tolerance
@@ -73,8 +75,8 @@ class EventSearch:
     def _gaps(self, state: BodyState) -> Gaps:
         return self.finder.gaps(state, self.tolerance, self._reach)
 
-    def _first_meeting(self, before: Gaps, motion: Motion, h: float) -> float:
-        """Cut the step at the first moment at which a pair meets."""
+    def _first_meeting(self, before: Gaps, motion: Motion, h: float, accuracy: float) -> float:
+        """Cut the step at the first moment at which a pair meets, to an accuracy [m] of the gap."""
         s = before.separation
         target = np.where(s > BAND * self.tolerance, 0.0, np.minimum(s, 0.0) - DEPTH * self.tolerance)
 
@@ -99,7 +101,7 @@ class EventSearch:
                 return float(np.minimum(excess(t)[watched], FAR).min())
 
             start = float(np.minimum((s - target)[watched], FAR).min())
-            h = find_root(nearest, 0.0, h, max(start, 1e-300), nearest(h), MEETING * self.tolerance)
+            h = find_root(nearest, 0.0, h, max(start, 1e-300), nearest(h), accuracy)
             late = excess(h) < -DEPTH * self.tolerance
             late[watched] = False
         return h
@@ -120,12 +122,12 @@ class EventSearch:
         """Cut the step at the first moment at which a slip comes to its end."""
         if not touch.slips.any() or h <= 0.0:
             return h
-        slipping = {key: i for i, key in enumerate(touch.contacts.keys()) if touch.slips[i]}
+        slipping = {key: i for i, key in enumerate(touch.contacts.identities()) if touch.slips[i]}
 
         def slowest(state: BodyState) -> float:
             """Least velocity along the slip of the step's start [m/s]."""
             now = self.finder.points(state, self.tolerance)
-            rows = [(i, slipping[key]) for i, key in enumerate(now.keys()) if key in slipping]
+            rows = [(i, slipping[key]) for i, key in enumerate(now.identities()) if key in slipping]
             if not rows:
                 return np.inf
             mine, then = (np.array(column) for column in zip(*rows, strict=True))

@@ -3,7 +3,7 @@
 For contacts with rows (n, t1, t2), relative accelerations (or velocities) w = A f + b and coefficient mu:
 
     0 <= f_n, w_n >= 0, f_n w_n = 0         (the three conditions of Baraff 1997, section 9)
-    |f_t| <= mu f_n                         where the contact sticks, and if w_t != 0 then f_t = -mu f_n w_t / |w_t|
+    |f_t| <= mu f_n                         where the contact sticks; f_t = -mu f_n w_t / |w_t| if w_t != 0
     f_t = -mu f_n d                         where it slips already, in the direction d
 
 The second line says that a contact which begins to slip is opposed exactly: the cone is round, not a
@@ -21,12 +21,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .lcp import PROXIMAL, Array
+from .lcp import Array
 
+# How far A is moved from singular, in parts of its diagonal, in the proximal steps: much at first, as
+# Newton's method goes astray along what a curved cone leaves undetermined; then less, where that is slow.
+PROXIMAL = (1e-4, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-8, 1e-9, 1e-9, 1e-9)
 GOOD_ENOUGH = 1e-12  # residual relative to b at which the search ends
 ROUND_OFF, NEAR = 1e-13, 1e-10  # where Newton's method ends, and where it ends when it stops improving
 ACCEPTED = 1e-9  # and the largest that counts as a solution
-NEWTON_STEPS, PROXIMAL_STEPS, SWEEPS = 40, 12, 60
+NEWTON_STEPS, SWEEPS = 40, 60
 LARGE = 3 * 100  # rows from which sparse factors are taken
 
 
@@ -119,23 +122,21 @@ def _proximal_newton(problem: _Problem, f: Array) -> tuple[Array, float]:
     """Proximal steps, each solved by Newton's method; returns the best f and its residual."""
     A, b, load = problem.A, problem.b, problem.load
     best, best_residual = f, float(np.abs(_natural_map(problem, f, A @ f + b)).max()) / load
-    for _ in range(PROXIMAL_STEPS):
-        f = _newton(problem, f, f)
+    for softness in PROXIMAL:
+        f = _newton(problem, f, f, softness)
         residual = float(np.abs(_natural_map(problem, f, A @ f + b)).max()) / load
-        if not residual < best_residual:
-            break
-        improved = residual < 0.5 * best_residual
-        best, best_residual = f, residual
-        if residual <= GOOD_ENOUGH or not improved:
+        if residual < best_residual:
+            best, best_residual = f, residual
+        if best_residual <= GOOD_ENOUGH:
             break
     return best, best_residual
 
 
-def _newton(problem: _Problem, f: Array, anchor: Array) -> Array:
-    """Solve F = 0 for w = A f + b + PROXIMAL (f - anchor)."""
+def _newton(problem: _Problem, f: Array, anchor: Array, softness: float) -> Array:
+    """Solve F = 0 for w = A f + b + softness (f - anchor)."""
 
     def evaluate(x: Array) -> tuple[Array, Array]:
-        w = problem.A @ x + problem.b + PROXIMAL * (x - anchor)
+        w = problem.A @ x + problem.b + softness * (x - anchor)
         return w, _natural_map(problem, x, w)
 
     w, F = evaluate(f)
@@ -143,7 +144,7 @@ def _newton(problem: _Problem, f: Array, anchor: Array) -> Array:
         size = float(np.abs(F).max())
         if size <= ROUND_OFF * problem.load:
             break
-        step = _newton_step(problem, f, w, F)
+        step = _newton_step(problem, f, w, F, softness)
         if step is None:
             break
         length, merit = 1.0, float(F @ F)
@@ -160,12 +161,12 @@ def _newton(problem: _Problem, f: Array, anchor: Array) -> Array:
     return f
 
 
-def _newton_step(problem: _Problem, f: Array, w: Array, F: Array) -> Array | None:
-    """Solve dF step = -F with dF = I - P' (I - A - PROXIMAL I), P' the derivative of the projection."""
+def _newton_step(problem: _Problem, f: Array, w: Array, F: Array, softness: float) -> Array | None:
+    """Solve dF step = -F with dF = I - P' (I - A - softness I), P' the derivative of the projection."""
     m = len(problem.friction)
     P = _projection_derivative(problem, (f - w).reshape(m, 3))
     if isinstance(problem.A, np.ndarray):
-        B = problem.A + PROXIMAL * np.eye(3 * m)
+        B = problem.A + softness * np.eye(3 * m)
         PB = np.einsum("mij,mjk->mik", P, B.reshape(m, 3, 3 * m)).reshape(3 * m, 3 * m)
         for i in range(3):
             for j in range(3):
@@ -180,7 +181,7 @@ def _newton_step(problem: _Problem, f: Array, w: Array, F: Array) -> Array | Non
 
     blocks = bsr_matrix((P, np.arange(m), np.arange(m + 1)), shape=(3 * m, 3 * m)).tocsr()
     one = identity(3 * m, format="csr")
-    matrix = (one - blocks + blocks @ (problem.A + PROXIMAL * one)).tocsc()
+    matrix = (one - blocks + blocks @ (problem.A + softness * one)).tocsc()
     try:
         step = splu(matrix).solve(-F)
     except RuntimeError:  # exactly singular

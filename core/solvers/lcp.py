@@ -7,12 +7,11 @@ legs), which makes A singular: the proximal point method solves a few systems wi
 has one solution, and ends at an exact solution of the singular one.
 
 Each of these systems is solved by block principal pivoting between f and w = A f + b: all contacts that
-have the wrong sign change sides at once; where that does not bring the count down, one at a time, by
-the least-index rule, which cannot cycle.
+have the wrong sign change sides at once. Where that does not bring their number down, contacts are taken one
+at a time, which is certain to end.
 
-Source: Baraff 1994, section 4 (pivoting between f and a); Judice & Pires 1994, *A block principal
-pivoting algorithm for large-scale strictly monotone LCPs*; Murty 1974 (least index); Rockafellar 1976
-(proximal point). Departs from Baraff 1994: contacts enter together, not one by one.
+Source: Baraff 1994, section 4 (pivoting between f and a, one contact at a time); Judice & Pires 1994, *A
+block principal pivoting algorithm for large-scale strictly monotone LCPs*; Rockafellar 1976 (proximal point).
 """
 
 from typing import NamedTuple
@@ -22,11 +21,11 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-PROXIMAL = 1e-8  # of the diagonal: how far A is moved from singular in each proximal step
-PROXIMAL_STEPS = 40
+SOFTNESS = 1e-8  # of the diagonal: how far A is moved from singular in each proximal step
+PROXIMAL_STEPS = 20
 ACCURACY = 1e-13  # of the largest entry of b: sign errors below it are round-off
 GOOD_ENOUGH = 1e-12  # natural-map residual relative to b at which the proximal steps end
-PATIENCE = 6  # block steps that may pass without progress before contacts are moved one at a time
+PATIENCE = 6  # block steps that may pass without progress before contacts are taken one at a time
 SPARSE_FROM = 260  # rows: from here on the factor of a sparse matrix beats that of a dense one
 
 
@@ -80,13 +79,12 @@ def solve_lcp(
     active = bound | (np.ones(m, bool) if guess is None else guess > 0.0)
     best, best_residual, pivots = f, np.inf, 0
     for _ in range(PROXIMAL_STEPS):
-        f, active, flips = _pivot(scaled, c - PROXIMAL * f, active, bound)
+        f, active, flips = _pivot(scaled, c - SOFTNESS * f, active, bound, f)
         pivots += flips
         residual = natural_residual(scaled, c, f, bound)
-        if not residual < 0.5 * best_residual:
-            break
-        best, best_residual = f, residual
-        if residual <= GOOD_ENOUGH:
+        if residual < best_residual:
+            best, best_residual = f, residual
+        if best_residual <= GOOD_ENOUGH:
             break
     solution = best * scale
     return LcpSolution(solution, A @ solution + b, natural_residual(A, b, solution, bound), pivots)
@@ -100,48 +98,79 @@ def _scaled(A, scale: Array):
     return (diags(scale) @ A @ diags(scale)).tocsc()
 
 
-def _pivot(A, b: Array, active: NDArray[np.bool_], bound: NDArray[np.bool_]):
-    """Block principal pivoting for A + PROXIMAL I; returns f, the active rows, and how many were moved."""
-    m = len(b)
+def _pivot(A, b: Array, active: NDArray[np.bool_], bound: NDArray[np.bool_], last: Array):
+    """Block principal pivoting for A + SOFTNESS I; returns f, the active rows, and how many were moved."""
     active = active.copy()
     tolerance = ACCURACY * max(float(np.abs(b).max()), 1e-300)
-    least, patience, flips = m + 1, PATIENCE, 0
-    f = np.zeros(m)
-    for _ in range(PATIENCE * (m + 20)):
-        rows = np.flatnonzero(active)
-        f = np.zeros(m)
-        f[rows] = _solve_rows(A, rows, -b[rows])
-        w = A @ f + b
+    least, patience, flips = len(b) + 1, PATIENCE, 0
+    while True:
+        f = _solve_rows(A, active, b)
+        w = A @ f + SOFTNESS * f + b
         wrong = np.where(active, f < -tolerance, w < -tolerance) & ~bound
         count = int(wrong.sum())
         if count == 0:
-            break
+            return np.where(bound, f, np.maximum(f, 0.0)), active, flips
         if count < least:
             least, patience = count, PATIENCE
         elif patience > 0:
             patience -= 1
         else:
-            wrong[: np.flatnonzero(wrong)[-1]] = False
-        flips += int(wrong.sum())
+            return _one_at_a_time(A, b, bound, last, tolerance, flips)
+        flips += count
         active ^= wrong
-    return np.where(bound, f, np.maximum(f, 0.0)), active, flips
 
 
-def _solve_rows(A, rows: NDArray[np.int64], right: Array) -> Array:
-    """Solve (A + PROXIMAL I) x = right for some rows and columns."""
+def _one_at_a_time(A, b: Array, bound: NDArray[np.bool_], last: Array, tolerance: float, flips: int):
+    """The same contact by contact: the one that approaches fastest gets a force, those at zero lose theirs.
+
+    Each step lowers f . A f / 2 + b . f, so that none comes back and the end is certain; it takes as many
+    factorisations as contacts change sides. Source: Baraff 1994, section 4.1; Lawson & Hanson 1974, ch. 23.
+    """
+    f = np.where(bound, last, np.maximum(last, 0.0))
+    active = bound | (f > 0.0)
+    for _ in range(10 * len(b) + 50):
+        while True:
+            target = _solve_rows(A, active, b)
+            crossing = np.flatnonzero(active & ~bound & (target < 0.0))
+            if len(crossing) == 0:
+                break
+            ratio = f[crossing] / (f[crossing] - target[crossing])
+            step = float(ratio.min())
+            f = f + step * (target - f)
+            gone = crossing[ratio <= step]
+            f[gone], active[gone] = 0.0, False
+            flips += len(gone)
+        f = target
+        w = np.where(active, np.inf, A @ f + SOFTNESS * f + b)
+        worst = int(w.argmin())
+        if w[worst] >= -tolerance:
+            break
+        active[worst] = True
+        flips += 1
+    return f, active, flips
+
+
+def _solve_rows(A, active: NDArray[np.bool_], b: Array) -> Array:
+    """Solve (A + SOFTNESS I) x + b = 0 for the active rows, x = 0 for the others."""
+    rows, x = np.flatnonzero(active), np.zeros(len(b))
+    x[rows] = _solve_part(A, rows, -b[rows])
+    return x
+
+
+def _solve_part(A, rows: NDArray[np.int64], right: Array) -> Array:
     if len(rows) == 0:
         return np.zeros(0)
     if isinstance(A, np.ndarray):
-        from scipy.linalg import lapack
+        from scipy.linalg.lapack import dposv  # pyright: ignore[reportAttributeAccessIssue]
 
         part = A[np.ix_(rows, rows)]
-        part.flat[:: len(rows) + 1] += PROXIMAL
-        _, x, failed = lapack.dposv(part, right)
+        part.flat[:: len(rows) + 1] += SOFTNESS
+        _, x, failed = dposv(part, right)
         return x if failed == 0 else np.linalg.lstsq(part, right, rcond=None)[0]
     from scipy.sparse import identity
     from scipy.sparse.linalg import splu
 
-    part = A[rows][:, rows] + PROXIMAL * identity(len(rows))
+    part = A[rows][:, rows] + SOFTNESS * identity(len(rows))
     # Symmetric and positive definite: the diagonal is a safe pivot, the order of the graph saves fill.
     return splu(part.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
                 options={"SymmetricMode": True}).solve(right)  # fmt: skip

@@ -13,12 +13,12 @@ from .papers import (
     billiard_balls,
     block_with_thruster,
     brick_overhang,
+    contacts_of_all_kinds,
     dominoes,
     heavy_onto_light,
     overbalanced_stack,
     painleve_rod,
     table,
-    vertex_and_edges,
 )
 from .stacks import brick_wall, heavy_on_light, overlapping_cubes, pyramid, stack
 
@@ -30,6 +30,7 @@ __all__ = [
     "bouncing_ball",
     "brick_overhang",
     "brick_wall",
+    "contacts_of_all_kinds",
     "cube_grid",
     "dice",
     "dominoes",
@@ -49,5 +50,4 @@ __all__ = [
     "spinning_body",
     "stack",
     "table",
-    "vertex_and_edges",
 ]

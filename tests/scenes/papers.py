@@ -1,4 +1,4 @@
-"""Scenes of Baraff 1989 and 1997 and of myPhysicsLab, and those with exact answers for the analytic solver."""
+"""Scenes of Baraff 1989 and 1997 and of myPhysicsLab, and others with exact answers."""
 
 import math
 
@@ -52,14 +52,18 @@ def heavy_onto_light(*, speed: float = 1.0, gap: float = 0.0) -> topple.Scene:
 def table(*, friction: float = 0.0) -> topple.Scene:
     """A table with four legs, 20 kg, on a floor: four forces for three equations. Off-centre load of 5 kg."""
     legs = [
-        (topple.Box((0.1, 0.1, 0.7)), (0.55 * x, 0.35 * y, -0.4), (1, 0, 0, 0)) for x in (-1, 1) for y in (-1, 1)
+        (topple.Box((0.1, 0.1, 0.7)), (0.55 * x, 0.35 * y, -0.4), (1, 0, 0, 0))
+        for x in (-1, 1)
+        for y in (-1, 1)
     ]
     shape = topple.Compound([(topple.Box((1.2, 0.8, 0.1)), (0, 0, 0), (1, 0, 0, 0)), *legs])
     scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
     scene.add(floor(friction=friction))
     scene.add(topple.Body("table", shape, mass=20.0, position=(0.0, 0.0, 0.75), friction=friction))
     scene.add(
-        topple.Body("vase", topple.Box((0.2, 0.2, 0.3)), mass=5.0, position=(0.4, 0.2, 0.95), friction=friction)
+        topple.Body(
+            "vase", topple.Box((0.2, 0.2, 0.3)), mass=5.0, position=(0.4, 0.2, 0.95), friction=friction
+        )
     )
     return scene
 
@@ -71,9 +75,7 @@ def brick_overhang(count: int = 4, *, beyond: float = 0.0) -> topple.Scene:
     for four on a table, at which the stack just stands. Source: the harmonic series; Johnson 1955.
     """
     scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
-    scene.add(
-        topple.Body("table", topple.Box((4.0, 4.0, 1.0)), kind="static", position=(-2.0, 0.0, -0.5))
-    )
+    scene.add(topple.Body("table", topple.Box((4.0, 4.0, 1.0)), kind="static", position=(-2.0, 0.0, -0.5)))
     right = 0.0
     for level in range(count):
         right += (1.0 + beyond) / (2.0 * (count - level))
@@ -112,7 +114,7 @@ def dominoes(count: int = 6, *, spacing: float = 0.5, push: float = 1.0) -> topp
     scene.add(floor(friction=0.6))
     for i in range(count):
         spin = push if i == 0 else 0.0
-        # It turns about its lower edge on the side it falls to, (thickness / 2, 0, -height / 2) from its centre.
+        # It turns about its lower edge on the side it falls to, (.075, 0, -.5) from its centre.
         scene.add(
             topple.Body(
                 f"domino_{i:02}", topple.Box((0.15, 0.5, 1.0)), mass=1.0, position=(spacing * i, 0.0, 0.5),
@@ -143,11 +145,12 @@ def billiard_balls(*, restitution: float = 1.0) -> topple.Scene:
     return scene
 
 
-def vertex_and_edges(seed: int = 1) -> topple.Scene:
-    """Baraff 1997, figure 26: two bodies with vertex/face and edge/edge contacts, all moving.
+def contacts_of_all_kinds(seed: int = 1) -> topple.Scene:
+    """Vertex/face and edge/edge contacts as in Baraff 1997, figure 26, and those of round bodies; all moving.
 
-    Two boxes on each other at an odd angle, edge across edge, and a tetrahedron on its tip on a plane; with
-    velocities and spins, to check n' and the matrices against finite differences.
+    To check n', A and b against finite differences. Pairs stand far from each other: a tetrahedron on its
+    tip on a plane, two boxes edge across edge, a ball on a tilted slab, a ball on a ball, a can on its side
+    and one on its rim, a capsule, and a box whose tip stands on a slab.
     """
     random = np.random.default_rng(seed)
     scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
@@ -156,32 +159,52 @@ def vertex_and_edges(seed: int = 1) -> topple.Scene:
     tip = np.array([(0, 0, 0), (0.6, 0.1, 0.9), (-0.4, 0.5, 1.0), (-0.2, -0.6, 1.1)], float)
     across = (math.cos(half), math.sin(half), 0.0, 0.0)
     along = (math.cos(half), 0.0, math.sin(half), 0.0)
+    tilt = (math.cos(0.2), math.sin(0.2), 0.0, 0.0)
+    up = np.array([0.0, -math.sin(0.4), math.cos(0.4)])  # normal of a body turned by `tilt`
     lift = math.sqrt(0.5)
+    lean = 0.6  # of the can on its rim
+    lying = (math.sqrt(0.5), math.sqrt(0.5), 0, 0)
+    leaning = (math.cos(lean / 2), math.sin(lean / 2), 0, 0)
+    rim = 0.5 * math.cos(lean) + 0.4 * math.sin(lean)
     bodies = [
         ("lower", topple.Box((1, 1, 1)), (3.0, 0.0, 5.0), across),
         ("upper", topple.Box((1, 1, 1)), (3.1, 0.2, 5.0 + 2.0 * lift), along),
         ("tip", topple.ConvexHull(tip), (0.0, 0.0, 0.0), (1, 0, 0, 0)),
-        ("slab", topple.Box((2, 2, 0.2)), (0.0, 5.0, 5.0), (math.cos(0.2), math.sin(0.2), 0.0, 0.0)),
-    ]
+        ("slab", topple.Box((2, 2, 0.2)), (0.0, 9.0, 5.0), tilt),
+        ("slab ball", topple.Sphere(0.3), np.array((0.0, 9.0, 5.0)) + 0.4 * up, (1, 0, 0, 0)),
+        ("slab two", topple.Box((2, 2, 0.2)), (9.0, 9.0, 5.0), tilt),
+        ("slab tip", topple.ConvexHull(tip), np.array((9.0, 9.0, 5.0)) + 0.1 * up, tilt),
+        ("ball one", topple.Sphere(0.3), (9.0, 0.0, 5.0), (1, 0, 0, 0)),
+        ("ball two", topple.Sphere(0.5), np.array((9.0, 0.0, 5.0)) + 0.8 * up, (1, 0, 0, 0)),
+        ("can side", topple.Cylinder(0.4, 1.0), (15.0, 0.0, 0.4), lying),
+        ("can rim", topple.Cylinder(0.4, 1.0), (18.0, 0.0, rim), leaning),
+        ("capsule", topple.Capsule(0.3, 1.0), (21.0, 0.0, 0.3 + 0.5 * math.cos(lean)),
+         leaning),
+    ]  # fmt: skip
     for name, shape, position, orientation in bodies:
+        spin = random.normal(size=3)
+        if name == "can side":  # both of its ends stay down
+            spin = np.array([0.0, 1.3, 0.0])
         scene.add(
             topple.Body(
                 name, shape, mass=1.0 + float(random.random()), position=position, orientation=orientation,
-                linear_velocity=random.normal(size=3), angular_velocity=random.normal(size=3),
+                linear_velocity=random.normal(size=3), angular_velocity=spin,
             )
         )  # fmt: skip
     return scene
 
 
 def block_with_thruster(*, force: float, friction: float = 0.5, height: float = 0.0) -> topple.Scene:
-    """A block of 1 x 1 x .5 m, 1 kg, pushed along x by a thruster on its left side, `height` above its centre.
+    """A block of 1 x 1 x .5 m, 1 kg, pushed along x by a thruster on its left, `height` above its centre.
 
     Source: myPhysicsLab, *Collisions with contact* (thrusters).
     """
     scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
     scene.add(plane(friction=friction))
     scene.add(
-        topple.Body("block", topple.Box((1.0, 1.0, 0.5)), mass=1.0, position=(0.0, 0.0, 0.25), friction=friction)
+        topple.Body(
+            "block", topple.Box((1.0, 1.0, 0.5)), mass=1.0, position=(0.0, 0.0, 0.25), friction=friction
+        )
     )
     scene.add(topple.Thruster(body="block", force=(force, 0.0, 0.0), point=(-0.5, 0.0, height)))
     return scene
