@@ -15,6 +15,8 @@ class Report:
         warnings: One sentence each, naming bodies and remedy.
         unresolved: What stayed above the tolerance, one dictionary each: from `simulate` steps with `time`
             [s], `islands` and `residual`; from `verify` frames with `frame`, `pair` and `depth` [m].
+        solves: What the systems of contact forces took, by the analytic solver: `systems`, `unsolved`,
+            `worst_residual` of those solved (relative, natural map), and `wrong_guesses` where contact="lp".
         stage_seconds: Wall-clock seconds spent in each named stage.
         state_hash: Hash of all states; equal hashes mean equal bits. Empty until a trajectory exists.
     """
@@ -24,6 +26,7 @@ class Report:
     worst_frame: int | None = None
     warnings: list[str] = field(default_factory=list)
     unresolved: list[dict[str, Any]] = field(default_factory=list)
+    solves: dict[str, float] = field(default_factory=dict)
     stage_seconds: dict[str, float] = field(default_factory=dict)
     state_hash: str = ""
 

@@ -4,6 +4,7 @@ import copy
 import math
 import time as clock
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -180,6 +181,7 @@ class Simulation:
             max_penetration=p.max_penetration,
             warnings=list(self._warnings),
             unresolved=[{"time": t, "islands": n, "residual": r} for t, n, r in p.unresolved],
+            solves=asdict(p.mover.count) if isinstance(p, AnalyticPipeline) else {},
             stage_seconds=dict(p.stage_seconds),
         )
 

@@ -19,7 +19,7 @@ from .analytic_rest import frame_velocity
 BAND, DEPTH = 1e-4, 2e-4
 MEETING = 5e-10  # of the tolerance: a gap that is none after integrating; in flight it is closed to round-off
 FAR = 1.0  # [m] stands for the gap of a pair that is too far to be measured
-STOPPED = 1e-9  # of the resting speed: a slip that is none
+STOPPED = 1e-6  # of the resting speed: a slip that is none
 
 Motion = Callable[[float], BodyState]  # the state a time after the step's start
 
