@@ -140,8 +140,8 @@ def main() -> None:
     lines = [
         "# The two solvers side by side",
         "",
-        "Written by `scripts/compare_solvers`; do not edit. Errors against the answer, each solver at its default",
-        "settings (impulse: steps of 1/240 s).",
+        "Written by `scripts/compare_solvers`; do not edit. Errors against the answer, each solver at its",
+        "default settings (impulse: steps of 1/240 s).",
         "",
         "| case | answer | impulse | analytic |",
         "|---|---|---|---|",

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from ..collision.narrow_phase import ContactSet
 from ..collision.separating_plane import EDGES
 from ..dynamics.body_state import BodyModel, BodyState
-from ..geometry.shape_table import DISCS, HULL, PLANE, Colliders, ShapeTable
+from ..geometry.shape_table import DISCS, HULL, PLANE, SPHERE, Colliders, ShapeTable
 
 Array = NDArray[np.float64]
 
@@ -46,6 +46,7 @@ class ContactPoints(NamedTuple):
     separation: Array  # [m] (m,)
     arm_rate: Array  # [m/s] (m, 2, 3)
     normal_rate: Array  # [1/s] (m, 3)
+    curve: Array  # [m/s^2] (m,) s'' of steady motion where it has to be measured, else not a number
     friction: Array  # (m, 2) static, dynamic
     restitution: Array  # (m,)
 
@@ -76,7 +77,7 @@ def cross(a: Array, b: Array) -> Array:
 NO_CONTACTS = ContactPoints(
     slot=np.zeros(0, np.int64), feature=np.zeros(0, np.int64), body=np.zeros((0, 2), np.int64),
     frame=np.zeros((0, 3, 3)), arm=np.zeros((0, 2, 3)), separation=np.zeros(0),
-    arm_rate=np.zeros((0, 2, 3)), normal_rate=np.zeros((0, 3)), friction=np.zeros((0, 2)),
+    arm_rate=np.zeros((0, 2, 3)), normal_rate=np.zeros((0, 3)), curve=np.zeros(0), friction=np.zeros((0, 2)),
     restitution=np.zeros(0),
 )  # fmt: skip
 
@@ -106,9 +107,11 @@ def read_contacts(
     feature = pairs.feature[slot, found.place[rows]]
     normal, arm, core = found.normal[rows], found.arm[rows], found.core[rows]
     shape = colliders.shape[pairs.collider[slot]]
+    carrier = _carriers(shapes, state, shape, body, normal, feature, pairs.witness[slot])
     normal_rate, arm_rate = _rates(
-        shapes, state, shape, body, normal, arm, core, found.separation[rows], feature, pairs.witness[slot]
-    )
+        shapes, state, shape, body, normal, arm, core, found.separation[rows], feature, pairs.witness[slot],
+        carrier,
+    )  # fmt: skip
     friction = model.friction[body].prod(axis=1)
     restitution = model.restitution[body].prod(axis=1)
     if not multiply:
@@ -116,16 +119,16 @@ def read_contacts(
     return ContactPoints(
         slot=slot, feature=feature, body=body, frame=tangent_frames(normal), arm=arm,
         separation=found.separation[rows], arm_rate=arm_rate, normal_rate=normal_rate,
+        curve=_curves(shapes, shape, carrier),
         friction=friction, restitution=restitution,
     )  # fmt: skip
 
 
-def _rates(shapes, state, shape, body, normal, arm, core, separation, feature, witness):
+def _rates(shapes, state, shape, body, normal, arm, core, separation, feature, witness, carrier):
     """n' [1/s], shape (m, 3), and r_a', r_b' [m/s], shape (m, 2, 3)."""
     velocity = state.v[body] + cross(state.w[body], core)
     slip = velocity[:, 0] - velocity[:, 1]
     rounding = np.einsum("msk,mk->ms", arm - core, normal)  # of a against the normal, of b along it
-    carrier = _carriers(shapes, state, shape, body, normal, feature, witness)
     normal_rate = np.zeros_like(normal)
     for kind, side in ((OF_A, 0), (OF_B, 1)):
         mine = carrier == kind
@@ -160,6 +163,14 @@ def _rates(shapes, state, shape, body, normal, arm, core, separation, feature, w
         point = state.v[body[mine, lead]] + arm_rate[mine, lead] - (1 - 2 * lead) * parting[mine]
         arm_rate[mine, 1 - lead] = point - state.v[body[mine, 1 - lead]]
     return normal_rate, arm_rate
+
+
+def _curves(shapes, shape, carrier) -> Array:
+    """0 where s'' has to be measured: round bodies on edges, rims and each other, but balls on balls and planes."""
+    kinds = shapes.kind[shape]
+    odd = (carrier == OF_POINTS) & ~(kinds == SPHERE).all(axis=1)
+    odd |= (kinds == DISCS).any(axis=1) & ~(kinds == PLANE).any(axis=1)
+    return np.where(odd, 0.0, np.nan)
 
 
 def _where(mask) -> list[int]:
@@ -296,6 +307,11 @@ def relative_acceleration(contacts: ContactPoints, state: BodyState, a: Array, a
     b = np.einsum("mrk,mk->mr", contacts.frame, at[:, 0] - at[:, 1])
     slip = relative_velocity(contacts, state.v, state.w)
     b[:, 0] += np.einsum("mk,mk->m", contacts.normal_rate, slip)
+    odd = ~np.isnan(contacts.curve)
+    if odd.any():
+        steady = a[contacts.body] + cross(alpha[contacts.body], contacts.arm)
+        pressing = np.einsum("mk,mk->m", contacts.normal, steady[:, 0] - steady[:, 1])
+        b[odd, 0] = pressing[odd] + contacts.curve[odd]
     return b
 
 
