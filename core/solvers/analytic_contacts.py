@@ -31,6 +31,7 @@ from ..geometry.shape_table import DISCS, HULL, PLANE, SPHERE, Colliders, ShapeT
 Array = NDArray[np.float64]
 
 FIXED, OF_A, OF_B, OF_EDGES, OF_POINTS = 0, 1, 2, 3, 4  # what turns the normal
+CUT = 25  # bits of a clipped point's feature above these say which side of a face has cut it
 FACE_COSINE = 1.0 - 1e-12  # a round body's normal that is so close to a face's is the face's
 UPRIGHT = 0.05  # sine of the angle to a disc's axis below which the disc lies flat
 
@@ -107,7 +108,13 @@ def read_contacts(
     feature = pairs.feature[slot, found.place[rows]]
     normal, arm, core = found.normal[rows], found.arm[rows], found.core[rows]
     shape = colliders.shape[pairs.collider[slot]]
+    # A point cut by the side of a face, where two edges are what separates the pair, is where they cross: its
+    # normal is theirs, not that of the face it was clipped on, along which its height changes as it slides.
+    crossing = (shapes.kind[shape] == HULL).all(axis=1) & (pairs.witness[slot, 0] == EDGES)
+    crossing &= feature >> CUT > 0
+    normal[crossing] = pairs.axis[slot[crossing]]
     carrier = _carriers(shapes, state, shape, body, normal, feature, pairs.witness[slot])
+    carrier[crossing] = OF_EDGES
     normal_rate, arm_rate = _rates(
         shapes, state, shape, body, normal, arm, core, found.separation[rows], feature, pairs.witness[slot],
         carrier,
