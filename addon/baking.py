@@ -41,7 +41,9 @@ def bake_scene(context: bpy.types.Context, progress: Callable[[str, int, int], N
     return _summary(reading, trajectory)
 
 
-def _solver(settings: bpy.types.PropertyGroup) -> core.ImpulseSolver:
+def _solver(settings: bpy.types.PropertyGroup) -> core.ImpulseSolver | core.AnalyticSolver:
+    if settings.solver == "analytic":
+        return core.AnalyticSolver()
     return core.ImpulseSolver(time_step=1.0 / settings.steps_per_second, tolerance=settings.tolerance)
 
 

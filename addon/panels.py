@@ -114,8 +114,10 @@ class SimulationPanel(_SidebarPanel, bpy.types.Panel):
         column.active = scene.use_gravity
         column.prop(scene, "gravity", text="Gravity")
         column = layout.column()
-        column.prop(scene.topple, "steps_per_second")
-        column.prop(scene.topple, "tolerance")
+        column.prop(scene.topple, "solver")
+        if scene.topple.solver == "impulse":  # the other one has no steps, and is exact to its own tolerance
+            column.prop(scene.topple, "steps_per_second")
+            column.prop(scene.topple, "tolerance")
         column = layout.column(align=True)
         column.operator("topple.bake", icon="PHYSICS")
         column.operator("topple.clear_bake", icon="TRASH")

@@ -159,6 +159,15 @@ class ToppleBody(bpy.types.PropertyGroup):
 class ToppleWorld(bpy.types.PropertyGroup):
     """How a scene is solved; gravity and frame range are the scene's own."""
 
+    solver: EnumProperty(
+        name="Solver",
+        description="How the motion is computed",
+        items=(
+            ("impulse", "Impulse", "In small steps: for many bodies, heaps and walls"),
+            ("analytic", "Analytic", "From collision to collision, exactly: for few bodies; slower"),
+        ),
+        default="impulse",
+    )
     steps_per_second: IntProperty(
         name="Step Rate",
         description="Solver steps in a second of simulated time; more for very fast or very small bodies",

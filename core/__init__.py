@@ -13,6 +13,7 @@ from .errors import SceneError, ShapeError, SolverError, ToppleError
 
 if TYPE_CHECKING:
     from .decomposition import decompose
+    from .forces import CustomForce, PointMotion, Spring, Thruster, UniformField, ViscousDrag
     from .geometry.shapes import (
         Box,
         Capsule,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from .report import Report
     from .scene import Body, Motion, Scene
     from .simulation import Simulation, simulate
+    from .solvers.analytic import AnalyticSolver
     from .solvers.impulse import ImpulseSolver
     from .trajectory import Trajectory
     from .verification import verify
@@ -36,23 +38,30 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "AnalyticSolver": ".solvers.analytic",
     "Body": ".scene",
     "Box": ".geometry.shapes",
     "Capsule": ".geometry.shapes",
     "Compound": ".geometry.shapes",
     "Cone": ".geometry.shapes",
     "ConvexHull": ".geometry.shapes",
+    "CustomForce": ".forces",
     "Cylinder": ".geometry.shapes",
     "ImpulseSolver": ".solvers.impulse",
     "Mesh": ".geometry.shapes",
     "Motion": ".scene",
     "Plane": ".geometry.shapes",
+    "PointMotion": ".forces",
     "Report": ".report",
     "Scene": ".scene",
     "Shape": ".geometry.shapes",
     "Simulation": ".simulation",
     "Sphere": ".geometry.shapes",
+    "Spring": ".forces",
+    "Thruster": ".forces",
     "Trajectory": ".trajectory",
+    "UniformField": ".forces",
+    "ViscousDrag": ".forces",
     "closest_points": ".queries",
     "contacts": ".queries",
     "decompose": ".decomposition",
@@ -63,17 +72,20 @@ _HOME = {
 }
 
 __all__ = [
+    "AnalyticSolver",
     "Body",
     "Box",
     "Capsule",
     "Compound",
     "Cone",
     "ConvexHull",
+    "CustomForce",
     "Cylinder",
     "ImpulseSolver",
     "Mesh",
     "Motion",
     "Plane",
+    "PointMotion",
     "Report",
     "Scene",
     "SceneError",
@@ -82,8 +94,12 @@ __all__ = [
     "Simulation",
     "SolverError",
     "Sphere",
+    "Spring",
+    "Thruster",
     "ToppleError",
     "Trajectory",
+    "UniformField",
+    "ViscousDrag",
     "__version__",
     "closest_points",
     "contacts",

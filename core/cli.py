@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     bake.add_argument("-o", "--output", metavar="OUT.npz", required=True, help="trajectory to write")
     bake.add_argument("--frames", type=_frame_count, required=True, help="frames after the start")
     bake.add_argument("--fps", type=_frame_rate, default=24.0, help="frames per second (24)")
-    bake.add_argument("--solver", choices=["impulse"], default="impulse", help="method (impulse)")
+    bake.add_argument("--solver", choices=["impulse", "analytic"], default="impulse", help="method (impulse)")
 
     verify = add("verify", _verify, "Check a trajectory for overlaps, energy and momentum.")
     verify.add_argument("scene", metavar="SCENE.json", help="scene it was baked from")

@@ -3,6 +3,11 @@
 Each message is one sentence that names the body (where one is concerned) and the remedy.
 """
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .trajectory import Trajectory
+
 
 class ToppleError(Exception):
     """Base of every error Topple raises on purpose."""
@@ -27,4 +32,9 @@ class ShapeError(ToppleError, ValueError):
 
 
 class SolverError(ToppleError, RuntimeError):
-    """A solver cannot go on; the message names the time and the bodies."""
+    """A solver cannot go on; the message names the time and the bodies.
+
+    `trajectory` has the frames that were computed before, where `simulate` raises it; else None.
+    """
+
+    trajectory: "Trajectory | None" = None

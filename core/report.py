@@ -15,6 +15,8 @@ class Report:
         warnings: One sentence each, naming bodies and remedy.
         unresolved: What stayed above the tolerance, one dictionary each: from `simulate` steps with `time`
             [s], `islands` and `residual`; from `verify` frames with `frame`, `pair` and `depth` [m].
+        solves: What the systems of contact forces took, by the analytic solver: `systems`, `unsolved`,
+            `worst_residual` of those solved (relative, natural map), and `wrong_guesses` where contact="lp".
         stage_seconds: Wall-clock seconds spent in each named stage.
         state_hash: Hash of all states; equal hashes mean equal bits. Empty until a trajectory exists.
     """
@@ -24,6 +26,7 @@ class Report:
     worst_frame: int | None = None
     warnings: list[str] = field(default_factory=list)
     unresolved: list[dict[str, Any]] = field(default_factory=list)
+    solves: dict[str, float] = field(default_factory=dict)
     stage_seconds: dict[str, float] = field(default_factory=dict)
     state_hash: str = ""
 
@@ -38,18 +41,22 @@ class Report:
         return cls(**{**values, "worst_pair": None if pair is None else tuple(pair)})
 
 
+EventKind = Literal["begin", "end", "collision", "impact without collision"]
+
+
 class ContactEvent(NamedTuple):
-    """Two bodies begin or cease to touch.
+    """Something that happened between two bodies at one moment.
 
     Attributes:
-        time: End of the step in which they do [s].
-        kind: "begin" or "end".
+        time: When it did, for the impulse solver the end of its step [s].
+        kind: "begin" or "end" of touching from the impulse solver; "collision" from the analytic one, or
+            "impact without collision": friction that no force can satisfy.
         body_a, body_b: Names of the bodies.
-        impulse: Sum of the normal impulses in the step they begin [N s]; 0 at the end and for sensors.
+        impulse: Sum of the normal impulses [N s]; 0 at the end of touching and for sensors.
     """
 
     time: float
-    kind: Literal["begin", "end"]
+    kind: EventKind
     body_a: str
     body_b: str
     impulse: float

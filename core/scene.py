@@ -8,14 +8,16 @@ import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import SceneError, ShapeError
 from .files import write_whole
+from .forces import Force, bodies_of, force_from_dict, force_to_dict
 from .geometry.shapes import Box, Compound, ConvexHull, Mesh, Plane, Shape, shape_from_dict, shape_to_dict
+from .reader import Reader
 
 SCHEMA, SCHEMA_VERSION = "topple-scene", 1
 DEFAULT_DENSITY = 1000.0  # water [kg/m^3]
@@ -140,7 +142,7 @@ class Body:
                 body=name,
                 field="shape",
             )
-        read = _Reader(name)
+        read = Reader(name)
         kind = read.choice("kind", kind, get_args(BodyKind))
         if isinstance(shape, Plane) and kind != "static":
             raise SceneError("a plane has no end and cannot move; use kind='static'", body=name, field="kind")
@@ -240,14 +242,18 @@ class Body:
             raise SceneError(f"it has an unknown field {field}; remove it", body=name) from error
 
 
+Item = TypeVar("Item", bound="Body | Force")
+
+
 class Scene:
-    """Bodies and the gravity they live in."""
+    """Bodies, the gravity they live in, and further forces."""
 
     def __init__(
         self,
         gravity: ArrayLike = (0, 0, -9.81),
         bodies: Iterable[Body] = (),
         *,
+        forces: Iterable[Force] = (),
         combine: Combine = "geometric_mean",
     ) -> None:
         """Make a scene.
@@ -255,37 +261,50 @@ class Scene:
         Args:
             gravity: World frame [m/s^2], shape (3,).
             bodies: Bodies with different names.
+            forces: Thrusters, springs and the like, of bodies that are in `bodies`.
             combine: How friction and restitution of two bodies make those of their contact;
                 "geometric_mean" keeps equal values, "multiply" is what Blender does.
 
         Raises:
             SceneError: A value is not usable or a body's name is taken.
         """
-        read = _Reader(None)
+        read = Reader(None)
         self.gravity = read.array("gravity", gravity, (3,))
         self.combine: Combine = read.choice("combine", combine, get_args(Combine))
         self.bodies: list[Body] = []
         self.ignored: set[frozenset[str]] = set()
-        for body in bodies:
-            self.add(body)
+        self.forces: list[Force] = []
+        for item in (*bodies, *forces):
+            self.add(item)
 
     def __repr__(self) -> str:
         return f"Scene(gravity={tuple(self.gravity.tolist())}, {len(self.bodies)} bodies)"
 
-    def add(self, body: Body) -> Body:
-        """Add a body and return it.
+    def add(self, item: Item) -> Item:
+        """Add a body or a force and return it.
 
         Raises:
-            SceneError: This is no body, or its name is taken.
+            SceneError: This is neither, a body's name is taken, or a force's body is missing.
         """
-        if not isinstance(body, Body):
-            raise SceneError(f"{body!r} is no body; add a topple.Body", field="bodies")
-        if any(other.name == body.name for other in self.bodies):
-            raise SceneError(
-                "the scene already has a body of this name; rename one", body=body.name, field="name"
-            )
-        self.bodies.append(body)
-        return body
+        if isinstance(item, Body):
+            if any(other.name == item.name for other in self.bodies):
+                raise SceneError(
+                    "the scene already has a body of this name; rename one", body=item.name, field="name"
+                )
+            self.bodies.append(item)
+        elif isinstance(item, Force):
+            names = {body.name for body in self.bodies}
+            missing = [name for name in bodies_of(item) if name not in names]
+            if missing:
+                raise SceneError(
+                    f"a {type(item).__name__} acts on '{missing[0]}', which the scene does not have; "
+                    "add the body first",
+                    field="forces",
+                )
+            self.forces.append(item)
+        else:
+            raise SceneError(f"{item!r} is no body; add a topple.Body or a force", field="bodies")
+        return item
 
     def ignore(self, one: str, other: str) -> None:
         """Let two bodies pass through each other.
@@ -311,6 +330,8 @@ class Scene:
             "bodies": [body.to_dict() for body in self.bodies],
             "ignored": sorted(sorted(pair) for pair in self.ignored),
         }
+        if self.forces:
+            document["forces"] = [force_to_dict(force) for force in self.forces]
         write_whole(path, (json.dumps(document, indent=1) + "\n").encode())
 
     @classmethod
@@ -333,12 +354,14 @@ class Scene:
                 f"{path} has scene version {document.get('version')!r}, this Topple reads {SCHEMA_VERSION}; "
                 "update Topple or save the scene again"
             )
-        unknown = document.keys() - {"schema", "version", "gravity", "combine", "bodies", "ignored"}
+        known = {"schema", "version", "gravity", "combine", "bodies", "forces", "ignored"}
+        unknown = document.keys() - known
         if unknown:
             raise SceneError(f"{path} has unknown entries {', '.join(sorted(unknown))}; remove them")
         scene = cls(
             document.get("gravity", (0, 0, -9.81)),
             [Body.from_dict(values) for values in document.get("bodies", ())],
+            forces=[force_from_dict(values) for values in document.get("forces", ())],
             combine=document.get("combine", "geometric_mean"),
         )
         for one, other in document.get("ignored", ()):
@@ -346,75 +369,8 @@ class Scene:
         return scene
 
 
-class _Reader:
-    """Turns arguments into checked values; its errors name the body and the field."""
-
-    def __init__(self, body: str | None) -> None:
-        self.body = body
-
-    def error(self, field: str, message: str) -> SceneError:
-        return SceneError(f"{field} {message}", body=self.body, field=field)
-
-    def array(self, field: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """Finite float64 numbers of a given shape; -1 stands for any length."""
-        wanted = (
-            "(" + ", ".join("k" if n < 0 else str(n) for n in shape) + ("," if len(shape) == 1 else "") + ")"
-        )
-        try:
-            array = np.array(value, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise self.error(field, f"is {value!r}; give numbers of shape {wanted}") from error
-        fits = array.ndim == len(shape) and all(
-            n < 0 or n == m for n, m in zip(shape, array.shape, strict=True)
-        )
-        if not fits:
-            raise self.error(field, f"has shape {array.shape}; give numbers of shape {wanted}")
-        if not np.isfinite(array).all():
-            raise self.error(field, "has a value that is not finite; replace it")
-        array += 0.0  # -0.0 becomes 0.0, so that both give the same bits
-        array.flags.writeable = False
-        return array
-
-    def number(
-        self, field: str, value: float, *, low: float = -np.inf, high: float = np.inf, above: float = -np.inf
-    ) -> float:
-        number = float(self.array(field, value, ()))
-        if number <= above:
-            raise self.error(field, f"is {number:g}; make it greater than {above:g}")
-        if number < low:
-            raise self.error(field, f"is {number:g}; make it at least {low:g}")
-        if number > high:
-            raise self.error(field, f"is {number:g}; make it at most {high:g}")
-        return number
-
-    def quaternions(self, field: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        quaternions = np.array(self.array(field, value, shape))
-        length = np.linalg.norm(quaternions, axis=-1, keepdims=True)
-        if not (length > 0).all() or not np.isfinite(length).all():
-            raise self.error(field, "has a quaternion of length zero; the identity is (1, 0, 0, 0)")
-        # One that is unit already keeps its bits, so that saving and loading change nothing.
-        quaternions = np.where(np.abs(length - 1) < 1e-15, quaternions, quaternions / length)
-        quaternions.flags.writeable = False
-        return quaternions
-
-    def choice(self, field: str, value: Any, options: tuple[str, ...]) -> Any:
-        if value not in options:
-            raise self.error(field, f"is {value!r}; use one of {', '.join(map(repr, options))}")
-        return value
-
-    def mask(self, field: str, value: int) -> int:
-        try:
-            return int(np.int64(value.__index__()))
-        except (AttributeError, OverflowError) as error:
-            raise self.error(field, f"is {value!r}; give an integer of at most 64 bits") from error
-
-    def flags(self, field: str, value: Iterable[bool]) -> tuple[bool, bool, bool]:
-        x, y, z = (bool(flag) for flag in self.array(field, tuple(value), (3,)))
-        return x, y, z
-
-
 def _mass_values(
-    read: _Reader,
+    read: Reader,
     shape: Shape,
     kind: BodyKind,
     mass: float | None,
@@ -454,7 +410,7 @@ def _mass_values(
     return {**values, "mass": mass, "inertia": inertia}
 
 
-def _read_inertia(read: _Reader, value: ArrayLike) -> NDArray[np.float64]:
+def _read_inertia(read: Reader, value: ArrayLike) -> NDArray[np.float64]:
     inertia = read.array("inertia", value, (3, 3))
     if np.abs(inertia - inertia.T).max() > 1e-9 * np.abs(inertia).max():
         raise read.error("inertia", "is not symmetric; give the full (3, 3) matrix about the centre of mass")
@@ -466,7 +422,7 @@ def _read_inertia(read: _Reader, value: ArrayLike) -> NDArray[np.float64]:
     return inertia
 
 
-def _read_motion(read: _Reader, motion: tuple[ArrayLike, ArrayLike, ArrayLike]) -> Motion:
+def _read_motion(read: Reader, motion: tuple[ArrayLike, ArrayLike, ArrayLike]) -> Motion:
     try:
         times, positions, orientations = motion
     except (TypeError, ValueError) as error:

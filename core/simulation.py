@@ -4,6 +4,7 @@ import copy
 import math
 import time as clock
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -14,11 +15,14 @@ from .dynamics.body_state import BodyState, origin_pose
 from .errors import SceneError, SolverError
 from .report import ContactEvent, Report
 from .scene import Scene
-from .solvers.impulse import ImpulseSolver, build_pipeline
+from .solvers import analytic, impulse
+from .solvers.analytic import AnalyticPipeline, AnalyticSolver
+from .solvers.impulse import ImpulsePipeline, ImpulseSolver
 from .trajectory import Trajectory
 
 Progress = Callable[[str, int, int], None]
-SolverChoice = Literal["impulse"] | ImpulseSolver
+Solver = ImpulseSolver | AnalyticSolver
+SolverChoice = Literal["impulse", "analytic"] | Solver
 
 
 class BodyMotion(NamedTuple):
@@ -38,16 +42,30 @@ class Contacts(NamedTuple):
     point: np.ndarray  # [m] (c, 3) halfway between the surfaces
     normal: np.ndarray  # (c, 3)
     separation: np.ndarray  # [m] (c,) negative when penetrating
-    impulse: np.ndarray  # [N s] (c, 3) impulse on a in the last step
+    impulse: np.ndarray  # [N s] (c, 3) impulse on a in the last step, or in the collision of this moment
+    force: np.ndarray  # [N] (c, 3) force on a of resting contact, by the analytic solver; else zero
 
 
-def resolve_solver(solver: SolverChoice) -> ImpulseSolver:
+def resolve_solver(solver: SolverChoice) -> Solver:
     """The solver object for a name, or the object itself."""
-    if isinstance(solver, ImpulseSolver):
+    if isinstance(solver, Solver):
         return solver
     if solver == "impulse":
         return ImpulseSolver()
-    raise SolverError(f"solver must be 'impulse' or an ImpulseSolver, not {solver!r}")
+    if solver == "analytic":
+        return AnalyticSolver()
+    raise SolverError(f"solver must be 'impulse', 'analytic' or a solver object, not {solver!r}")
+
+
+def _build_pipeline(scene: Scene, solver: Solver) -> tuple[ImpulsePipeline | AnalyticPipeline, np.ndarray]:
+    if isinstance(solver, AnalyticSolver):
+        return analytic.build_pipeline(scene, solver)
+    if scene.forces:
+        raise SolverError(
+            f"the impulse solver knows no force but gravity, and the scene has {len(scene.forces)}; "
+            "use solver='analytic' or remove them"
+        )
+    return impulse.build_pipeline(scene, solver)
 
 
 class Simulation:
@@ -55,10 +73,11 @@ class Simulation:
 
     Args:
         scene: What to simulate; it is read once and not changed.
-        solver: "impulse" or an `ImpulseSolver`.
+        solver: "impulse", "analytic", or a solver object.
 
     Raises:
         SceneError: the scene has no bodies.
+        SolverError: the solver cannot take this scene.
     """
 
     def __init__(self, scene: Scene, solver: SolverChoice = "impulse") -> None:
@@ -67,17 +86,22 @@ class Simulation:
         self.scene = scene
         self.solver = resolve_solver(solver)
         compile_kernels()
-        self._pipeline, self._order = build_pipeline(scene, self.solver)
+        self._pipeline, self._order = _build_pipeline(scene, self.solver)
         self._model = self._pipeline.model
         self._rank = np.argsort(self._order)
         self._warnings: list[str] = []
-        self._report_overlaps(self._pipeline.names)
+        self._report_overlaps()
 
-    def _report_overlaps(self, names: list[str]) -> None:
-        for a, b, depth in self._pipeline.forgive_overlaps(self.solver.time_step):
+    def _report_overlaps(self) -> None:
+        p = self._pipeline
+        if isinstance(p, AnalyticPipeline):
+            overlaps, remedy = p.start(), "they were moved apart at once"
+        else:
+            overlaps, remedy = p.forgive_overlaps(p.settings.time_step), "they are pushed apart slowly"
+        for a, b, depth in overlaps:
             self._warnings.append(
-                f"bodies '{names[a]}' and '{names[b]}' overlap by {depth:.3g} m at the start; "
-                "they are pushed apart slowly: move them apart to avoid it"
+                f"bodies '{p.names[a]}' and '{p.names[b]}' overlap by {depth:.3g} m at the start; "
+                f"{remedy}: move them apart to avoid it"
             )
 
     @property
@@ -97,6 +121,8 @@ class Simulation:
     def contacts(self) -> Contacts:
         """Copies of the contact points of this moment that touch or nearly touch."""
         p = self._pipeline
+        if isinstance(p, AnalyticPipeline):
+            return self._analytic_contacts(p)
         near = np.flatnonzero(p.contacts.separation[: p.contact_count] <= p.tolerance)
         body = p.contacts.body[near]
         return Contacts(
@@ -106,6 +132,19 @@ class Simulation:
             normal=p.contacts.normal[near],
             separation=p.contacts.separation[near],
             impulse=p.contacts.impulse[near],
+            force=np.zeros((len(near), 3)),
+        )
+
+    def _analytic_contacts(self, p: AnalyticPipeline) -> Contacts:
+        c = p.contacts
+        return Contacts(
+            body_a=self._order[c.body[:, 0]],
+            body_b=self._order[c.body[:, 1]],
+            point=0.5 * (c.arm + p.state.c[c.body]).sum(axis=1),
+            normal=c.normal.copy(),
+            separation=c.separation.copy(),
+            impulse=np.einsum("mrk,mr->mk", c.frame, p.impulse),
+            force=np.einsum("mrk,mr->mk", c.frame, p.force),
         )
 
     def energy(self) -> float:
@@ -113,27 +152,26 @@ class Simulation:
         return float(total_energy(self.scene, self.state))
 
     def advance(self, seconds: float) -> None:
-        """Advance by a time [s], in equal steps no longer than the solver's.
+        """Advance by a time [s]: in equal steps no longer than the solver's, or from event to event.
 
         Raises:
-            SolverError: the time is negative or not a number.
+            SolverError: the time is negative or not a number, or the solver cannot go on.
         """
         if not (math.isfinite(seconds) and seconds >= 0.0):
             raise SolverError(f"cannot advance by {seconds} s: give a time that is not negative")
-        steps = math.ceil(seconds / self.solver.time_step - 1e-9)
+        p = self._pipeline
+        if isinstance(p, AnalyticPipeline):
+            p.advance(seconds)
+            return
+        steps = math.ceil(seconds / p.settings.time_step - 1e-9)
         for _ in range(steps):
-            self._pipeline.step(seconds / steps)
+            p.step(seconds / steps)
 
     def run(self, frames: int, fps: float) -> Iterator[BodyMotion]:
         """Yield the state after each of so many frames."""
         for _ in range(frames):
             self.advance(1.0 / fps)
             yield self.state
-
-    @property
-    def events(self) -> tuple[ContactEvent, ...]:
-        """Bodies that began or ceased to touch so far."""
-        return tuple(self._pipeline.log.events)
 
     @property
     def report(self) -> Report:
@@ -143,8 +181,15 @@ class Simulation:
             max_penetration=p.max_penetration,
             warnings=list(self._warnings),
             unresolved=[{"time": t, "islands": n, "residual": r} for t, n, r in p.unresolved],
+            solves=asdict(p.mover.count) if isinstance(p, AnalyticPipeline) else {},
             stage_seconds=dict(p.stage_seconds),
         )
+
+    @property
+    def events(self) -> tuple[ContactEvent, ...]:
+        """Who began or ceased to touch, or collided, so far."""
+        p = self._pipeline
+        return tuple(p.events if isinstance(p, AnalyticPipeline) else p.log.events)
 
     def snapshot(self) -> dict[str, Any]:
         """Everything the future depends on; `restore` brings it back to the bit."""
@@ -171,7 +216,7 @@ def simulate(
         frames: Number of frames after the start; or give `seconds`, rounded to whole frames.
         seconds: Time to simulate [s].
         fps: Frames per second.
-        solver: "impulse" or an `ImpulseSolver`.
+        solver: "impulse", "analytic", or a solver object.
         progress: Called as progress(stage, done, total) after each frame.
         cancelled: Asked after each frame; true ends early with the frames so far.
 
@@ -180,6 +225,7 @@ def simulate(
 
     Raises:
         SceneError, SolverError: the scene or an argument is not usable; the message says what to change.
+            Where a solver cannot go on, the error's `trajectory` has the frames so far.
     """
     if (frames is None) == (seconds is None):
         raise SolverError("give either frames or seconds")
@@ -195,7 +241,13 @@ def simulate(
         progress("prepare", 0, count)
     simulation = Simulation(scene, solver)
     recorded = [simulation.state]
-    for frame, motion in enumerate(simulation.run(count, fps), start=1):
+    motions = simulation.run(count, fps)
+    for frame in range(1, count + 1):
+        try:
+            motion = next(motions)
+        except SolverError as error:
+            error.trajectory = _trajectory(simulation, recorded, fps)
+            raise
         begin = clock.perf_counter()
         recorded.append(motion)
         if progress:
@@ -204,13 +256,17 @@ def simulate(
         stages["record"] = stages.get("record", 0.0) + clock.perf_counter() - begin
         if cancelled is not None and cancelled():
             break
+    return _trajectory(simulation, recorded, fps)
+
+
+def _trajectory(simulation: Simulation, recorded: list[BodyMotion], fps: float) -> Trajectory:
     return Trajectory(
         times=np.arange(len(recorded)) / fps,
         position=np.stack([m.position for m in recorded]),
         orientation=np.stack([m.orientation for m in recorded]),
         linear_velocity=np.stack([m.linear_velocity for m in recorded]),
         angular_velocity=np.stack([m.angular_velocity for m in recorded]),
-        names=tuple(body.name for body in scene.bodies),
+        names=tuple(body.name for body in simulation.scene.bodies),
         report=simulation.report,
         events=simulation.events,
     )

@@ -31,7 +31,8 @@ class Trajectory:
         angular_velocity: World frame [rad/s], shape (frames + 1, bodies, 3).
         names: Names of the bodies, in the order they were added to the scene.
         report: What the run found.
-        events: Bodies that began or ceased to touch, in the order of time.
+        events: Bodies that began or ceased to touch (impulse solver) or collided (analytic solver), in the
+            order of time.
     """
 
     times: NDArray[np.float64]

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..geometry.mass_properties import principal_axes
 from ..geometry.shape_table import Colliders, MeshTrees, ShapeTable, build_shape_table
-from ..scene import Scene
+from ..scene import Body, Scene
 
 STATIC, KINEMATIC, DYNAMIC = 0, 1, 2
 _KIND = {"static": STATIC, "kinematic": KINEMATIC, "dynamic": DYNAMIC}
@@ -157,6 +157,13 @@ def build_bodies(scene: Scene) -> tuple[BodyModel, ShapeTable, Colliders, MeshTr
         q_OP=q_OP,
     )
     return model, table, colliders, trees, order
+
+
+def ignored_pairs(scene: Scene, bodies: list[Body]) -> np.ndarray:
+    """Pairs that ignore each other as the broad phase takes them, for bodies in the order of the model."""
+    index = {body.name: i for i, body in enumerate(bodies)}
+    pairs = [sorted(index[name] for name in pair) for pair in scene.ignored]
+    return np.array(sorted(a * len(bodies) + b for a, b in pairs), np.int64)
 
 
 def initial_state(scene: Scene, order: np.ndarray, model: BodyModel) -> BodyState:

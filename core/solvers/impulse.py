@@ -17,14 +17,21 @@ from ..collision.contact_set import CARRIED_ON, QUERIES, SURVIVED, contact_geome
 from ..collision.narrow_phase import detect_contacts, make_scratch
 from ..collision.pairs import HIGH
 from ..collision.persistence import new_trace, store_impulses
-from ..dynamics.body_state import BodyModel, BodyState, body_masses, build_bodies, initial_state
+from ..dynamics.body_state import (
+    BodyModel,
+    BodyState,
+    body_masses,
+    build_bodies,
+    ignored_pairs,
+    initial_state,
+)
 from ..dynamics.contact_rows import empty_rows, prepare_rows
 from ..dynamics.islands import build_islands, empty_graph, empty_islands
 from ..dynamics.kinematic import KinematicPaths
 from ..dynamics.motion import empty_plan, measure_reach, move_bodies, plan_free_motion, update_all_derived
 from ..errors import SolverError
 from ..geometry.shape_table import Colliders, MeshTrees, ShapeTable
-from ..scene import Body, Scene
+from ..scene import Scene
 from ..settings import OVERLAP_SPEED, RELATIVE_TOLERANCE
 from .contact_events import EventLog
 from .impulse_collisions import empty_collisions, resolve_collisions
@@ -88,16 +95,9 @@ def build_pipeline(scene: Scene, settings: ImpulseSolver) -> tuple["ImpulsePipel
         settings, model, shapes, colliders, trees, state, paths,
         gravity=scene.gravity, multiply=scene.combine == "multiply",
         mobile=np.array([b.is_movable for b in bodies]), sensor=np.array([b.sensor for b in bodies]),
-        apart=_pairs_apart(scene, bodies), names=[b.name for b in bodies],
+        apart=ignored_pairs(scene, bodies), names=[b.name for b in bodies],
     )  # fmt: skip
     return pipeline, order
-
-
-def _pairs_apart(scene: Scene, bodies: list[Body]) -> np.ndarray:
-    """Pairs that ignore each other as the broad phase takes them."""
-    index = {body.name: i for i, body in enumerate(bodies)}
-    pairs = [sorted(index[name] for name in pair) for pair in scene.ignored]
-    return np.array(sorted(a * len(bodies) + b for a, b in pairs), np.int64)
 
 
 class ImpulsePipeline:

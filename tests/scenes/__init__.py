@@ -8,24 +8,46 @@ from .friction import block_on_ramp, pool_ball, sliding_block
 from .heaps import cube_grid, dice, funnel, rocks_in_box
 from .impact import bouncing_ball, head_on_spheres, oblique_sphere
 from .motion import free_fall, spinning_body
+from .papers import (
+    balls_in_line,
+    billiard_balls,
+    block_with_thruster,
+    brick_overhang,
+    contacts_of_all_kinds,
+    dominoes,
+    heavy_onto_light,
+    overbalanced_stack,
+    painleve_rod,
+    table,
+)
 from .stacks import brick_wall, heavy_on_light, overlapping_cubes, pyramid, stack
 
 __all__ = [
+    "balls_in_line",
+    "billiard_balls",
     "block_on_ramp",
+    "block_with_thruster",
     "bouncing_ball",
+    "brick_overhang",
     "brick_wall",
+    "contacts_of_all_kinds",
     "cube_grid",
     "dice",
+    "dominoes",
     "free_fall",
     "funnel",
     "head_on_spheres",
     "heavy_on_light",
+    "heavy_onto_light",
     "oblique_sphere",
+    "overbalanced_stack",
     "overlapping_cubes",
+    "painleve_rod",
     "pool_ball",
     "pyramid",
     "rocks_in_box",
     "sliding_block",
     "spinning_body",
     "stack",
+    "table",
 ]

@@ -46,7 +46,8 @@ def write_table(path: Path, rows: list[tuple[str, str, float, float, str]]) -> N
     lines = [
         "# Validation",
         "",
-        "Written by `scripts/validate`; do not edit. Scenes with known answers, run with the impulse solver:",
+        "Written by `scripts/validate`; do not edit. Scenes with known answers, run with the impulse solver,",
+        "or with the analytic one where a row says so:",
         "what was measured (an error, drift or penetration) against the most that is allowed. Each row is an",
         "assertion of a test in `tests/verification`, whose docstring derives the answer, with its source.",
         "",

@@ -1,0 +1,455 @@
+"""The event-driven solver of Baraff (1989, 1997): from event to event, with exact contact forces.
+
+`AnalyticSolver` holds the settings, `AnalyticPipeline` the stages: move to the next event; find what touches;
+resolve collisions; find the forces of what rests.
+"""
+
+import math
+import time as clock
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..dynamics.body_state import DYNAMIC, BodyModel, BodyState, build_bodies, ignored_pairs, initial_state
+from ..dynamics.forces import AppliedForces
+from ..dynamics.integrators import IntegratorName
+from ..dynamics.kinematic import KinematicPaths
+from ..dynamics.motion import update_all_derived
+from ..errors import SolverError
+from ..geometry.shape_table import Colliders, MeshTrees, ShapeTable
+from ..report import ContactEvent, EventKind
+from ..scene import Scene
+from ..settings import RELATIVE_TOLERANCE
+from .analytic_contacts import (
+    Array,
+    ContactPoints,
+    apply_impulses,
+    build_system,
+    find_islands,
+    relative_acceleration,
+)
+from .analytic_events import ContactFinder
+from .analytic_impacts import MAX_PASSES, sequential_impulses, simultaneous_impulses
+from .analytic_motion import Mover, Touch, copy_state
+from .analytic_rest import (
+    frame_velocity,
+    hold_contacts,
+    impulse_without_collision,
+    part_overlaps,
+    slip_directions,
+    solve_forces,
+)
+from .analytic_search import BAND, EventSearch
+
+ImpactModel = Literal["sequential", "simultaneous"]
+ContactModel = Literal["lcp", "lp"]
+
+# Part of the tolerance within which a pair under load stays in touch, as long as the integrator's drift has
+# not been taken back; one without load has BAND.
+LASTING = 1e-3
+# A bounce that would rise by less than this part of the tolerance is resting contact (Mirtich's criterion).
+LOWEST_BOUNCE = 1e-3
+NOISE = 1e-3  # of the resting speed: velocities below it are the integrator's error
+LONGEST_STEP = 0.25  # [s]
+EVENTS_PER_SECOND = 50_000
+STALLED = 2000  # steps of no length in a row
+STILL = 1e-9  # of gravity: accelerations below it are round-off
+PART_ROUNDS = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalyticSolver:
+    """Settings of the event-driven solver.
+
+    Attributes:
+        tolerance: Largest penetration it leaves [m]. Small bodies get a smaller one.
+        rtol: Relative error of one integrated step; flight under gravity needs none.
+        impact: "sequential" resolves colliding contacts one by one, "simultaneous" all at once; they differ
+            where several bodies touch.
+        contact: Resting forces without friction by "lcp" (pivoting) or "lp" (the heuristic of 1989).
+        integrator: For bodies under forces: "euler", "midpoint", "rk4", "adaptive" or "dop853".
+    """
+
+    tolerance: float = 1e-5
+    rtol: float = 1e-8
+    impact: ImpactModel = "sequential"
+    contact: ContactModel = "lcp"
+    integrator: IntegratorName = "adaptive"
+
+    def __post_init__(self) -> None:
+        for name in ("tolerance", "rtol"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > 0.0):
+                raise SolverError(f"AnalyticSolver: {name} must be a positive number, not {value}")
+        choices = {"impact": ImpactModel, "contact": ContactModel, "integrator": IntegratorName}
+        for name, options in choices.items():
+            if getattr(self, name) not in get_args(options):
+                wanted = ", ".join(map(repr, get_args(options)))
+                raise SolverError(
+                    f"AnalyticSolver: {name} must be one of {wanted}, not {getattr(self, name)!r}"
+                )
+
+
+def build_pipeline(scene: Scene, settings: AnalyticSolver) -> tuple["AnalyticPipeline", np.ndarray]:
+    """The pipeline of a scene and `order`: the scene's index of each body."""
+    model, shapes, colliders, trees, order = build_bodies(scene)
+    state = initial_state(scene, order, model)
+    return AnalyticPipeline(scene, settings, model, shapes, colliders, trees, state, order), order
+
+
+class AnalyticPipeline:
+    """One step as a list of stages, from event to event. Moves the `state` it has."""
+
+    def __init__(
+        self, scene: Scene, settings: AnalyticSolver, model: BodyModel, shapes: ShapeTable,
+        colliders: Colliders, trees: MeshTrees, state: BodyState, order: np.ndarray,
+    ) -> None:  # fmt: skip
+        """Bodies in the order of the model: `order` gives their index in the scene."""
+        bodies = [scene.bodies[i] for i in order]
+        self.settings, self.model, self.state = settings, model, state
+        self.names = [body.name for body in bodies]
+        self.gravity = np.asarray(scene.gravity, float)
+        self.paths = KinematicPaths(bodies, model)
+        self.paths.set_poses(state, 0.0)
+        update_all_derived(model, state)
+        mobile = np.array([body.is_movable for body in bodies])
+        self.tolerance = min([settings.tolerance, *(RELATIVE_TOLERANCE * model.bound[mobile])])
+        self.finder = ContactFinder(
+            model, shapes, colliders, trees, state, mobile, ignored_pairs(scene, bodies),
+            np.array([body.sensor for body in bodies]), scene.combine == "multiply",
+        )  # fmt: skip
+        self.forces = AppliedForces(list(scene.forces), self.names, model)
+        self.mover = Mover(
+            model, self.gravity, self.finder, self.forces, integrator=settings.integrator,
+            rtol=settings.rtol, tolerance=self.tolerance, method=settings.contact,
+        )  # fmt: skip
+        self.search = EventSearch(self.finder, self.mover, self.tolerance)
+        motions = [body.motion.times.tolist() for body in bodies if body.motion is not None]
+        releases = [body.release_time for body in bodies if body.release_time is not None]
+        self.breaks = np.unique([t for times in motions for t in times] + releases)
+        self.time = 0.0
+        self.events: list[ContactEvent] = []
+        self.stage_seconds: dict[str, float] = {}
+        self.max_penetration = 0.0
+        self.unresolved: list[tuple[float, int, float]] = []
+        self._busy: list[float] = []  # times of the events of the last second
+        self._stalled = 0
+        self._clear_touch()
+
+    def _clear_touch(self) -> None:
+        n = len(self.model.mass)
+        self.contacts = self.finder.points(self.state, -np.inf)
+        self.force = np.zeros((0, 3))
+        self.impulse = np.zeros((0, 3))
+        self.slips = np.zeros(0, bool)
+        self.lasting = np.zeros(0, bool)
+        self.acceleration, self.spin_up = np.zeros((n, 3)), np.zeros((n, 3))
+        self.driven, self.held = np.zeros(n, bool), np.zeros(n, bool)
+
+    @contextmanager
+    def _stage(self, name: str) -> Iterator[None]:
+        begin = clock.perf_counter()
+        yield
+        self.stage_seconds[name] = self.stage_seconds.get(name, 0.0) + clock.perf_counter() - begin
+
+    # The step --------------------------------------------------------------------------------
+
+    def advance(self, seconds: float) -> None:
+        """Advance the state by a time [s], over all events in it."""
+        end = self.time + seconds
+        while self.time < end:
+            self.step(end)
+
+    def step(self, end: float) -> None:
+        """Go to the next event, to the end of what one step may look ahead, or to the time `end`."""
+        state, h = self.find_next_state(self._longest_step(end))
+        self.go_to(state, h, end)
+        self.find_contacts()
+        self.resolve_collisions()
+        self.find_forces()
+        self.hold_contacts()
+        self._check()
+
+    def start(self) -> list[tuple[int, int, float]]:
+        """Look at the start; parts what overlaps and returns (a, b, depth [m]) of each such pair."""
+        parted = self._part_overlaps()
+        self.find_contacts()
+        self.resolve_collisions()
+        self.find_forces()
+        return parted
+
+    def find_next_state(self, longest: float) -> tuple[BodyState, float]:
+        """The state at the next event and the time to it [s], at most `longest`."""
+        with self._stage("motion"):
+            return self.search.next_state(
+                self.state,
+                self.time,
+                self.acceleration,
+                self.spin_up,
+                self.driven,
+                self.held,
+                self._touch(),
+                longest,
+            )
+
+    def go_to(self, state: BodyState, h: float, end: float) -> None:
+        """Take over the state after the time h."""
+        self._stalled = self._stalled + 1 if self.time + h == self.time else 0
+        self.state = state
+        self.time = end if self.time + h >= end - 2.0 * np.spacing(end) else self.time + h
+        self.paths.set_poses(self.state, self.time)
+        self.paths.release_due(self.state, self.time)
+        update_all_derived(self.model, self.state)
+
+    def find_contacts(self) -> None:
+        """Find what touches now; pairs that were under load stay in touch a little longer."""
+        with self._stage("narrow phase"):
+            self.paths.set_velocities(self.state, self.time, self._until_break(1e-3))
+            self.finder.update_pairs(self.state, np.full(len(self.names), self.tolerance))
+            loaded = set(self.contacts.slot[self.force[:, 0] > 0.0].tolist())
+            found = self.finder.points(self.state, LASTING * self.tolerance)
+            band = BAND * self.tolerance
+            touches = [
+                s <= band or slot in loaded for s, slot in zip(found.separation, found.slot, strict=True)
+            ]
+            last = dict(zip(self.contacts.identities(), self.force, strict=True))
+            self.contacts = found.select(np.array(touches, bool))
+            zero = np.zeros(3)
+            self.force = np.array([last.get(key, zero) for key in self.contacts.identities()]).reshape(-1, 3)
+            self.impulse = np.zeros_like(self.force)
+            self.max_penetration = max(self.max_penetration, -self.contacts.separation.min(initial=0.0))
+
+    def resolve_collisions(self) -> None:
+        """Give colliding contacts their impulses, and stop what approaches too slowly to collide."""
+        with self._stage("collisions"):
+            if len(self.contacts.slot) == 0:
+                return
+            speed = self._resting_speed()
+            for _ in range(PART_ROUNDS):
+                u = frame_velocity(self.contacts, self.state)
+                if not (u[:, 0] < -speed).any():
+                    break
+                self._collide(u, speed, self.settings.impact)
+            u = frame_velocity(self.contacts, self.state)
+            if (u[:, 0] < -1e-15).any():  # slower than a collision: rest
+                self._collide(u, 0.0, "rest")
+
+    def _collide(self, u: Array, speed: float, impact: str) -> None:
+        """Impulses of every island in which something approaches faster than `speed`."""
+        for rows in find_islands(self.contacts, self.model):
+            if not (u[rows, 0] < -speed).any():
+                continue
+            contacts = self.contacts.select(rows)
+            system = build_system(contacts, self.model, self.state)
+            impulse, passes = np.zeros((len(rows), 3)), 0
+            velocity = u[rows].copy()
+            if impact == "sequential":
+                impulse, passes = sequential_impulses(contacts, system, velocity, speed)
+            if impact != "sequential" or passes == MAX_PASSES:
+                bounces = (velocity[:, 0] < -speed) & (impact == "simultaneous")
+                more, residual = simultaneous_impulses(
+                    contacts, system, velocity, np.where(bounces, contacts.restitution, 0.0)
+                )
+                self.mover.count.note(residual)
+                impulse = impulse + more
+            apply_impulses(contacts, impulse, self.model, self.state)
+            update_all_derived(self.model, self.state)
+            self.impulse[rows] += impulse
+            if impact != "rest":
+                self._note_collisions("collision", contacts, impulse)
+
+    def find_forces(self) -> None:
+        """Find the forces of resting contact, who is driven by them, and who is at rest."""
+        with self._stage("forces"):
+            model, state = self.model, self.state
+            resting_speed = self._resting_speed()
+            u = frame_velocity(self.contacts, state)
+            self.lasting = u[:, 0] <= NOISE * resting_speed
+            self.slips = np.hypot(u[:, 1], u[:, 2]) > resting_speed
+            a, alpha, _ = self.mover.free_acceleration(state, self.time)
+            resting = self.contacts.select(self.lasting)
+            b = relative_acceleration(resting, state, a, alpha)
+            slip = slip_directions(u[self.lasting], self.slips[self.lasting])
+            force, unsolved = solve_forces(
+                resting, model, state, b, slip, self.force[self.lasting],
+                method=self.settings.contact, count=self.mover.count,
+            )  # fmt: skip
+            if unsolved:
+                self._end_slip(resting, b, unsolved)
+                u = frame_velocity(resting, state)
+                self.slips[self.lasting] = np.hypot(u[:, 1], u[:, 2]) > resting_speed
+                a, alpha, _ = self.mover.free_acceleration(state, self.time)
+                b = relative_acceleration(resting, state, a, alpha)
+                slip = slip_directions(u, self.slips[self.lasting])
+                force, unsolved = solve_forces(
+                    resting, model, state, b, slip, np.zeros_like(force),
+                    method=self.settings.contact, count=self.mover.count,
+                )  # fmt: skip
+                for rows in unsolved:
+                    names = {self.names[i] for i in resting.body[rows].ravel().tolist()}
+                    self.unresolved.append((self.time, len(names), 1.0))
+            self.force = np.zeros((len(self.contacts.slot), 3))
+            self.force[self.lasting] = force
+            free = a
+            a, alpha, _ = self.mover.with_contact(resting, force, state, a, alpha)
+            self.acceleration, self.spin_up = a, alpha
+            self._find_driven(resting, free, a, alpha)
+
+    def _end_slip(self, resting: ContactPoints, b: Array, unsolved: list[NDArray[np.int64]]) -> None:
+        """Impulses for islands that no force satisfies: see `analytic_rest`."""
+        for rows in unsolved:
+            island = resting.select(rows)
+            impulse, _ = impulse_without_collision(island, self.model, self.state, b[rows])
+            apply_impulses(island, impulse, self.model, self.state)
+            update_all_derived(self.model, self.state)
+            self._note_collisions("impact without collision", island, impulse)
+
+    def _find_driven(self, resting: ContactPoints, free: Array, a: Array, alpha: Array) -> None:
+        """Bodies under forces are integrated; islands in which nothing moves or will move are held."""
+        model, state = self.model, self.state
+        dynamic = model.kind == DYNAMIC
+        in_touch = np.zeros(len(dynamic), bool)
+        in_touch[resting.body.ravel()] = True
+        self.driven = dynamic & (in_touch | self.forces.acts_on)
+        bound = np.where(np.isfinite(model.bound), model.bound, 0.0)
+        speed = np.linalg.norm(state.v, axis=1) + bound * np.linalg.norm(state.w, axis=1)
+        change = np.linalg.norm(a, axis=1) + bound * np.linalg.norm(alpha, axis=1)
+        strongest = max(float(np.linalg.norm(self.gravity)), float(np.abs(free).max(initial=0.0)))
+        still = (speed <= NOISE * self._resting_speed()) & (change <= STILL * strongest)
+        still &= ~self.forces.has_functions
+        self.held = self.driven & in_touch & still
+        for rows in find_islands(resting, model):
+            bodies = np.unique(resting.body[rows])
+            if not (self.held | (speed == 0.0) & ~dynamic)[bodies].all():
+                self.held[bodies] = False
+        self.driven &= ~self.held
+        state.v[self.held], state.L[self.held], state.w[self.held] = 0.0, 0.0, 0.0
+
+    def hold_contacts(self) -> None:
+        """Take back the drift of contacts that carry a load."""
+        with self._stage("drift"):
+            loaded = self.lasting & (self.force[:, 0] > 0.0) & ~self.held[self.contacts.body].any(axis=1)
+            if not loaded.any():
+                return
+            limit = self.contacts.friction[:, 0] * self.force[:, 0]
+            sticks = ~self.slips & (np.hypot(self.force[:, 1], self.force[:, 2]) < limit)
+            hold_contacts(self.contacts.select(loaded), self.model, self.state, sticks[loaded])
+            update_all_derived(self.model, self.state)
+
+    # Looking ahead ---------------------------------------------------------------------------
+
+    def _touch(self) -> Touch:
+        rows = self.lasting & self.driven[self.contacts.body].any(axis=1)
+        contacts = self.contacts.select(rows)
+        u = frame_velocity(contacts, self.state)
+        slip = slip_directions(u, self.slips[rows])
+        along = np.einsum("mrk,mr->mk", contacts.frame[:, 1:], slip)
+        return Touch(contacts, self.force[rows], self.slips[rows], along, self._resting_speed())
+
+    def _longest_step(self, end: float) -> float:
+        longest = min(end - self.time, LONGEST_STEP, self._until_break(np.inf))
+        change = self.forces.next_change(self.time)
+        return min(longest, change - self.time)
+
+    def _until_break(self, longest: float) -> float:
+        """Time until an animated body changes its motion [s]."""
+        k = int(np.searchsorted(self.breaks, self.time + 1e-12))
+        return min(longest, float(self.breaks[k]) - self.time) if k < len(self.breaks) else longest
+
+    def _resting_speed(self) -> float:
+        """Approach slower than this rests [m/s]: v^2 / (2 g) is the height of the bounce.
+
+        Source: Mirtich 1996, section 3.3.4, as in Bender & Schmitt 2006, section 3.
+        """
+        strongest = max(
+            float(np.linalg.norm(self.gravity)), float(np.abs(self.acceleration).max(initial=0.0))
+        )
+        return math.sqrt(2.0 * strongest * LOWEST_BOUNCE * self.tolerance) + 1e-12
+
+    # Reports ---------------------------------------------------------------------------------
+
+    def _note_collisions(self, kind: EventKind, contacts: ContactPoints, impulse: Array) -> None:
+        pairs: dict[tuple[int, int], float] = {}
+        for (a, b), p in zip(contacts.body.tolist(), impulse[:, 0].tolist(), strict=True):
+            if p > 0.0:
+                pairs[a, b] = pairs.get((a, b), 0.0) + p
+        self.events += [
+            ContactEvent(self.time, kind, self.names[a], self.names[b], p) for (a, b), p in pairs.items()
+        ]
+        self._busy = [t for t in self._busy if t > self.time - 1.0] + [self.time]
+
+    def _check(self) -> None:
+        """Refuse to go on where nothing finite comes of it, or where events follow without end."""
+        finite = np.isfinite(self.state.c).all(axis=1) & np.isfinite(self.state.L).all(axis=1)
+        if not finite.all():
+            names = ", ".join(f"'{self.names[i]}'" for i in np.flatnonzero(~finite)[:5])
+            raise SolverError(
+                f"bodies {names} have no finite motion at {self.time:.6g} s; look for extreme masses, "
+                "sizes or speeds among them"
+            )
+        if len(self._busy) > EVENTS_PER_SECOND or self._stalled > STALLED:
+            recent = [event for event in self.events if event.time > self.time - 1.0] or self.events[-1:]
+            pairs = [(event.body_a, event.body_b) for event in recent]
+            often = max(dict.fromkeys(pairs), key=pairs.count) if pairs else (self.names[0], self.names[0])
+            raise SolverError(
+                f"too many events at {self.time:.6g} s, most often between '{often[0]}' and "
+                f"'{often[1]}'; raise the tolerance, lower restitution, or use solver='impulse'"
+            )
+
+    # The start -------------------------------------------------------------------------------
+
+    def _part_overlaps(self) -> list[tuple[int, int, float]]:
+        """Move bodies that overlap at the start apart, without a velocity."""
+        deepest: dict[tuple[int, int], float] = {}
+        for _ in range(PART_ROUNDS):
+            self.finder.update_pairs(self.state, np.full(len(self.names), self.tolerance))
+            contacts = self.finder.points(self.state, 0.0)
+            if contacts.separation.min(initial=0.0) >= -BAND * self.tolerance:
+                break
+            if not deepest:
+                for (a, b), s in zip(contacts.body.tolist(), contacts.separation.tolist(), strict=True):
+                    if s < -self.tolerance:
+                        deepest[a, b] = max(deepest.get((a, b), 0.0), -s)
+            part_overlaps(contacts, self.model, self.state)
+            update_all_derived(self.model, self.state)
+        else:
+            a, b = max(deepest, key=lambda pair: deepest[pair]) if deepest else (0, 0)
+            raise SolverError(
+                f"bodies '{self.names[a]}' and '{self.names[b]}' overlap at the start and cannot be moved "
+                "apart; move them apart in the scene"
+            )
+        return [(a, b, depth) for (a, b), depth in deepest.items()]
+
+    # Saving and resuming ---------------------------------------------------------------------
+
+    _KEPT = ("time", "contacts", "force", "impulse", "slips", "lasting", "acceleration", "spin_up", "driven",
+             "held",
+             "events", "unresolved", "max_penetration", "_busy", "_stalled")  # fmt: skip
+
+    def memory(self) -> dict[str, Any]:
+        """All that the coming steps depend on (not copies)."""
+        return {
+            "state": self.state,
+            "kind": self.model.kind,
+            "inv_mass": self.model.inv_mass,
+            "inv_inertia": self.model.inv_inertia,
+            "released": self.paths.released,
+            "pairs": self.finder.broad_phase.pairs,
+            "boxes": self.finder.broad_phase.boxes,
+            **{name: getattr(self, name) for name in self._KEPT},
+        }
+
+    def recall(self, memory: dict[str, Any]) -> None:
+        """Take over what `memory` returned earlier; the arrays become the pipeline's."""
+        self.state = copy_state(memory["state"])
+        self.model.kind[:] = memory["kind"]
+        self.model.inv_mass[:] = memory["inv_mass"]
+        self.model.inv_inertia[:] = memory["inv_inertia"]
+        self.paths.released = memory["released"]
+        self.finder.broad_phase.pairs, self.finder.broad_phase.boxes = memory["pairs"], memory["boxes"]
+        for name in self._KEPT:
+            setattr(self, name, memory[name])

@@ -1,0 +1,206 @@
+"""Resting contact: forces that keep bodies apart, and the correction of what integration drifts.
+
+Forces satisfy A f + b >= 0, f >= 0, f . (A f + b) = 0 (Baraff 1997, section 9) and Coulomb's law with a
+round cone (`friction_cone.py`); islands are solved one by one. Where friction leaves no forces at all,
+as for Painleve's rod, an impulse ends the slip in no time: Stewart 2000, *Rigid-body dynamics with friction
+and impact*, section 4: the solution of a time step whose length goes to zero.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..dynamics.body_state import BodyModel, BodyState, quat_multiply
+from .analytic_contacts import (
+    Array,
+    ContactPoints,
+    ContactSystem,
+    build_system,
+    cross,
+    find_islands,
+    relative_velocity,
+)
+from .friction_cone import ACCEPTED, solve_cone
+from .lcp import solve_by_linear_programs, solve_lcp
+
+INSTANT = 1e-9  # [s] of the time step whose impulse replaces forces that do not exist
+
+
+@dataclass
+class SolveCount:
+    """What the systems of a run took."""
+
+    systems: int = 0
+    unsolved: int = 0
+    wrong_guesses: int = 0
+    worst_residual: float = 0.0
+
+    def note(self, residual: float) -> None:
+        """Count a system by the residual of its solution."""
+        self.systems += 1
+        if residual <= ACCEPTED:
+            self.worst_residual = max(self.worst_residual, residual)
+        else:
+            self.unsolved += 1
+
+
+def frame_velocity(contacts: ContactPoints, state: BodyState) -> Array:
+    """Relative velocities in the contact frames [m/s], shape (m, 3)."""
+    return np.einsum("mrk,mk->mr", contacts.frame, relative_velocity(contacts, state.v, state.w))
+
+
+def slip_directions(
+    velocity: Array, slips: NDArray[np.bool_], before: Array | None = None, slowest: float = 0.0
+) -> Array:
+    """Unit slip in (t1, t2), zero where the contact sticks, shape (m, 2).
+
+    `before` (m, 2), the direction at the step's start, is kept where the slip is slower than `slowest` [m/s],
+    and keeps it from turning round where the slip passes through zero: the step is cut there later.
+    """
+    direction = velocity[:, 1:].copy()
+    if before is not None:
+        direction *= np.where((direction * before).sum(axis=1) < 0.0, -1.0, 1.0)[:, None]
+    size = np.hypot(direction[:, 0], direction[:, 1])
+    direction = direction / np.maximum(size, 1e-300)[:, None]
+    if before is not None:
+        direction = np.where((size > slowest)[:, None], direction, before)
+    return np.asarray(direction * slips[:, None], float)
+
+
+def solve_forces(
+    contacts: ContactPoints,
+    model: BodyModel,
+    state: BodyState,
+    b: Array,
+    slip: Array,
+    guess: Array,
+    *,
+    method: str,
+    count: SolveCount,
+) -> tuple[Array, list[NDArray[np.int64]]]:
+    """Forces of resting contact, island by island.
+
+    Args:
+        b: Relative accelerations without contact forces, contact frames [m/s^2], shape (m, 3).
+        slip: Directions of contacts that slip, zero for others, shape (m, 2).
+        guess: Forces to start from [N], shape (m, 3).
+        method: "lcp" or "lp" for contacts without friction.
+
+    Returns:
+        Forces on a in the contact frames [N], shape (m, 3), and the islands that have none.
+    """
+    force, unsolved = np.zeros((len(b), 3)), []
+    for rows in find_islands(contacts, model):
+        island = contacts.select(rows)
+        system = build_system(island, model, state)
+        sliding = slip[rows].any(axis=1)
+        friction = np.where(sliding, island.friction[:, 1], island.friction[:, 0])
+        if not friction.any():
+            normal = np.arange(0, 3 * len(rows), 3)
+            A = _part(system, normal)
+            if method == "lp":
+                f, wrong = solve_by_linear_programs(A, b[rows, 0])
+                count.wrong_guesses += wrong
+                residual = 0.0 if np.isfinite(f).all() else np.inf
+            else:
+                solution = solve_lcp(A, b[rows, 0], guess=guess[rows, 0] if guess[rows, 0].any() else None)
+                f, residual = solution.f, solution.residual
+            force[rows, 0] = np.where(np.isfinite(f), f, 0.0)
+        else:
+            start = guess[rows] if guess[rows].any() else _frictionless(system, b[rows])
+            solution = solve_cone(system.A, b[rows], friction, slip=slip[rows], guess=start)
+            force[rows], residual = solution.f, solution.residual
+        count.note(residual)
+        if residual > ACCEPTED:
+            unsolved.append(rows)
+    return force, unsolved
+
+
+def _part(system: ContactSystem, rows: NDArray[np.int64]):
+    A = system.A
+    return A[np.ix_(rows, rows)] if isinstance(A, np.ndarray) else A[rows][:, rows].tocsc()
+
+
+def _frictionless(system: ContactSystem, b: Array) -> Array:
+    """Forces as if there were no friction: where to start from."""
+    force = np.zeros_like(b)
+    force[:, 0] = solve_lcp(_part(system, np.arange(0, 3 * len(b), 3)), b[:, 0]).f
+    return force
+
+
+def impulse_without_collision(
+    contacts: ContactPoints, model: BodyModel, state: BodyState, b: Array
+) -> tuple[Array, float]:
+    """The impulse [N s], shape (m, 3), of contacts that no force can keep apart, and its residual.
+
+    A step of length h has the velocities u + h b + A p; for h to zero p vanishes where forces exist and
+    tends to an impulse that ends the slip where they do not.
+    """
+    system = build_system(contacts, model, state)
+    u = frame_velocity(contacts, state)
+    stop = solve_lcp(system.A, u.ravel(), free=np.ones(3 * len(u), bool)).f.reshape(-1, 3)
+    solution = solve_cone(system.A, u + INSTANT * b, contacts.friction[:, 1], guess=stop)
+    return solution.f, solution.residual
+
+
+def hold_contacts(
+    contacts: ContactPoints, model: BodyModel, state: BodyState, sticks: NDArray[np.bool_]
+) -> None:
+    """Take back what integration has drifted at contacts under load: gaps, and velocities where they hold.
+
+    Constraints that are kept at the level of accelerations drift by the integrator's error; both parts are
+    projected with the masses as metric (Baraff 1997 leaves this to the tolerance). The corrections are of
+    the size of that error.
+
+    Args:
+        sticks: Contacts whose slip is held as well, shape (m,).
+    """
+    for rows in find_islands(contacts, model):
+        island = contacts.select(rows)
+        system = build_system(island, model, state)
+        held = np.column_stack([np.ones(len(rows), bool), sticks[rows], sticks[rows]]).ravel()
+        keep = np.flatnonzero(held)
+        A, equal = _part(system, keep), np.ones(len(keep), bool)
+        p = np.zeros(3 * len(rows))
+        u = frame_velocity(island, state).ravel()[keep]
+        if np.abs(u).max() > 1e-15:
+            p[keep] = solve_lcp(A, u, free=equal).f
+            _push(island, p.reshape(-1, 3), model, state, positions=False)
+        normal = np.arange(0, 3 * len(rows), 3)
+        if np.abs(island.separation).max() > 1e-13:
+            p = np.zeros(3 * len(rows))
+            p[normal] = solve_lcp(_part(system, normal), island.separation, free=np.ones(len(rows), bool)).f
+            _push(island, p.reshape(-1, 3), model, state, positions=True)
+
+
+def part_overlaps(contacts: ContactPoints, model: BodyModel, state: BodyState) -> None:
+    """Move overlapping bodies apart without a velocity: J q + s >= 0, least q in the masses' metric."""
+    for rows in find_islands(contacts, model):
+        island = contacts.select(rows)
+        system = build_system(island, model, state)
+        p = np.zeros((len(rows), 3))
+        p[:, 0] = solve_lcp(_part(system, np.arange(0, 3 * len(rows), 3)), island.separation).f
+        _push(island, p, model, state, positions=True)
+
+
+def _push(
+    contacts: ContactPoints, impulse: Array, model: BodyModel, state: BodyState, *, positions: bool
+) -> None:
+    """Apply impulses to velocities, or move positions by what they would do in a unit of time."""
+    p = np.einsum("mrk,mr->mk", contacts.frame, impulse)
+    n = len(model.mass)
+    momentum, spin = np.zeros((n, 3)), np.zeros((n, 3))
+    for side, sign in ((0, 1.0), (1, -1.0)):
+        np.add.at(momentum, contacts.body[:, side], sign * p)
+        np.add.at(spin, contacts.body[:, side], sign * cross(contacts.arm[:, side], p))
+    if not positions:
+        state.v[:] += model.inv_mass * momentum
+        state.L[:] += spin * model.inv_inertia.any(axis=1)[:, None]
+        return
+    state.c[:] += model.inv_mass * momentum
+    turn = np.einsum("nij,nj->ni", state.inv_I.reshape(n, 3, 3), spin)
+    quaternion = np.concatenate([np.ones((n, 1)), 0.5 * turn], axis=1)
+    turned = np.flatnonzero(turn.any(axis=1))
+    q = quat_multiply(quaternion[turned], state.q[turned])
+    state.q[turned] = q / np.linalg.norm(q, axis=1, keepdims=True)

@@ -1,0 +1,140 @@
+"""The search for the next event: a pair that meets, or a slip that comes to its end.
+
+A step is moved as far as `analytic_events` says that it is safe; what its end shows to have happened is
+located within it.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..dynamics.body_state import BodyState
+from .analytic_contacts import Array
+from .analytic_events import ContactFinder, Gaps, find_root
+from .analytic_motion import Mover, Touch
+from .analytic_rest import frame_velocity
+
+# Parts of the tolerance [m]: a pair is in touch within BAND; DEPTH is how far a step may look past a contact.
+BAND, DEPTH = 1e-4, 2e-4
+MEETING = 5e-10  # of the tolerance: a gap that is none after integrating; in flight it is closed to round-off
+FAR = 1.0  # [m] stands for the gap of a pair that is too far to be measured
+STOPPED = 1e-6  # of the resting speed: a slip that is none
+
+Motion = Callable[[float], BodyState]  # the state a time after the step's start
+
+
+class EventSearch:
+    """Finds how far the bodies can go."""
+
+    def __init__(self, finder: ContactFinder, mover: Mover, tolerance: float) -> None:
+        self.finder, self.mover, self.tolerance = finder, mover, tolerance
+
+    def next_state(
+        self, state: BodyState, time: float, a: Array, alpha: Array, driven: NDArray[np.bool_],
+        held: NDArray[np.bool_], touch: Touch, longest: float,
+    ) -> tuple[BodyState, float]:  # fmt: skip
+        """The state at the next event and the time to it [s].
+
+        Args:
+            time: Of `state` [s].
+            a, alpha: Accelerations [m/s^2], [rad/s^2], shape (n, 3).
+            driven, held: Bodies under forces, and bodies that stay where they are, shape (n,).
+            touch: Contacts that last.
+            longest: Where to stop without an event [s].
+        """
+        states: dict[float, BodyState] = {0.0: state}
+        integrated = bool(driven.any())
+
+        def motion(t: float) -> BodyState:
+            if t not in states:
+                # What is integrated goes on from the last state before; flight is exact from the start.
+                start = max(s for s in states if s < t) if integrated else 0.0
+                states[t] = self.mover.move(states[start], time + start, t - start, driven, held, touch)
+            return states[t]
+
+        h = self._safe_step(state, a, alpha, driven, touch, longest)
+        h = self._first_meeting(self._before, motion, h, MEETING * self.tolerance if integrated else 0.0)
+        h = self._first_stop(state, motion, h, touch)
+        return motion(h), h
+
+    def _safe_step(
+        self, state: BodyState, a: Array, alpha: Array, driven, touch: Touch, longest: float
+    ) -> float:
+        """How long nothing can happen that the end of the step would not show [s]."""
+        finder, tolerance = self.finder, self.tolerance
+        self._reach = finder.reach(state, a, longest) + tolerance
+        finder.update_pairs(state, self._reach)
+        self._before = finder.gaps(state, tolerance, self._reach)
+        # What is integrated may change its acceleration within the step, and damping is one that does.
+        slack = np.where(driven, np.linalg.norm(a, axis=1), 0.0)
+        slack += finder.model.damping[:, 0] * np.linalg.norm(state.v, axis=1)
+        safe = finder.safe_time(self._before, state, a, alpha, slack, DEPTH * tolerance, touch.contacts.slot)
+        return min(longest, safe)
+
+    def _gaps(self, state: BodyState) -> Gaps:
+        return self.finder.gaps(state, self.tolerance, self._reach)
+
+    def _first_meeting(self, before: Gaps, motion: Motion, h: float, accuracy: float) -> float:
+        """Cut the step at the first moment at which a pair meets, to an accuracy [m] of the gap."""
+        s = before.separation
+        target = np.where(s > BAND * self.tolerance, 0.0, np.minimum(s, 0.0) - DEPTH * self.tolerance)
+
+        def excess(t: float) -> Array:
+            return self._gaps(motion(t)).separation - target
+
+        after = self._gaps(motion(h))
+        late = after.separation < target
+        if not late.any():
+            dip = self._dip(before, after, target, h)
+            if dip is None:
+                return h
+            late = excess(dip) < 0.0
+            if not late.any():
+                return h
+            h = dip
+        # Only pairs that are too deep at the end are watched; others may have been so in between.
+        while late.any():
+            watched = np.flatnonzero(late)
+
+            def nearest(t: float, watched=watched) -> float:
+                return float(np.minimum(excess(t)[watched], FAR).min())
+
+            start = float(np.minimum((s - target)[watched], FAR).min())
+            h = find_root(nearest, 0.0, h, max(start, 1e-300), nearest(h), accuracy)
+            late = excess(h) < -DEPTH * self.tolerance
+            late[watched] = False
+        return h
+
+    def _dip(self, before: Gaps, after: Gaps, target: Array, h: float) -> float | None:
+        """When the cubic through both ends of a step dips below the target within it, if it does."""
+        both = np.isfinite(before.separation) & np.isfinite(after.separation)
+        x = np.linspace(0.0, 1.0, 17)
+        for k in np.flatnonzero(both & (before.rate < 0.0) & (after.rate > 0.0)):
+            s = before.separation[k] * (1 + 2 * x) * (1 - x) ** 2 + after.separation[k] * x * x * (3 - 2 * x)
+            s += h * x * (1 - x) * (before.rate[k] * (1 - x) - after.rate[k] * x)
+            low = int(s.argmin())
+            if 0 < low < len(x) - 1 and s[low] < target[k]:
+                return h * float(x[low])
+        return None
+
+    def _first_stop(self, state: BodyState, motion: Motion, h: float, touch: Touch) -> float:
+        """Cut the step at the first moment at which a slip comes to its end."""
+        if not touch.slips.any() or h <= 0.0:
+            return h
+        slipping = {key: i for i, key in enumerate(touch.contacts.identities()) if touch.slips[i]}
+
+        def slowest(state: BodyState) -> float:
+            """Least velocity along the slip of the step's start [m/s]."""
+            now = self.finder.points(state, self.tolerance)
+            rows = [(i, slipping[key]) for i, key in enumerate(now.identities()) if key in slipping]
+            if not rows:
+                return np.inf
+            mine, then = (np.array(column) for column in zip(*rows, strict=True))
+            u = np.einsum("mrk,mr->mk", now.frame, frame_velocity(now, state))
+            return float((u[mine] * touch.slip[then]).sum(axis=1).min())
+
+        end, start = slowest(motion(h)), slowest(state)
+        if end >= 0.0 or not start > 0.0:
+            return h
+        return find_root(lambda t: slowest(motion(t)), 0.0, h, start, end, STOPPED * touch.resting_speed)

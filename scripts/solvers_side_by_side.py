@@ -1,0 +1,157 @@
+"""The impulse and the analytic solver on scenes with known answers: a table of errors, docs/solvers.md."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import scenes
+import topple
+from topple.diagnostics import total_energy
+
+G = 9.81
+PAGE = Path(__file__).parents[1] / "docs" / "solvers.md"
+CASES: list[tuple[str, str, str, Callable[[str], float]]] = []
+
+
+def case(what: str, answer: str, unit: str) -> Callable:
+    def add(measure: Callable[[str], float]) -> Callable[[str], float]:
+        CASES.append((what, answer, unit, measure))
+        return measure
+
+    return add
+
+
+def run(scene: topple.Scene, solver: str, seconds: float, fps: float = 24) -> topple.Trajectory:
+    return topple.simulate(scene, seconds=seconds, fps=fps, solver=solver)
+
+
+def of(trajectory: topple.Trajectory, body: str) -> int:
+    return trajectory.names.index(body)
+
+
+@case("bouncing ball, e = .9: apexes of 6 bounces, relative", "e^(2k) h", "")
+def bouncing_ball(solver: str) -> float:
+    trajectory = run(scenes.bouncing_ball(restitution=0.9), solver, 5.0, 240)
+    ball = of(trajectory, "ball")
+    z, v = trajectory.position[:, ball, 2] - 0.1, trajectory.linear_velocity[:, ball, 2]
+    starts = np.flatnonzero((v[:-1] < 0) & (v[1:] > 0)) + 1
+    middle = (starts[:-1] + starts[1:])[:6] // 2
+    apexes = z[middle] + v[middle] ** 2 / (2 * G)
+    return np.abs(apexes / 0.9 ** (2.0 * np.arange(1, 7)) - 1.0).max()
+
+
+@case("elastic ball, 10 s: energy, relative", "constant", "")
+def elastic_ball(solver: str) -> float:
+    scene = scenes.bouncing_ball(height=4.9, restitution=1.0)
+    energy = total_energy(scene, run(scene, solver, 10.0))
+    return np.abs(energy / energy[0] - 1.0).max()
+
+
+@case("two balls head on, e = .5: relative velocity", "v' = e v", "m/s")
+def head_on(solver: str) -> float:
+    v = run(scenes.head_on_spheres(restitution=0.5), solver, 0.5).linear_velocity[-1, :, 0]
+    return v[1] - v[0] - 2.0
+
+
+@case("oblique ball, slipping: velocity", "v_t - mu (1 + e) v_n = 4.25", "m/s")
+def oblique_slip(solver: str) -> float:
+    trajectory = run(scenes.oblique_sphere(friction=0.1), solver, 0.5)
+    return np.abs(trajectory.linear_velocity[-1, of(trajectory, "ball")] - [2.5, 4.25, 0.0]).max()
+
+
+@case("oblique ball, rolling off: velocity", "5/7 v_t = 3.571429", "m/s")
+def oblique_stick(solver: str) -> float:
+    trajectory = run(scenes.oblique_sphere(friction=0.3), solver, 0.5)
+    return np.abs(trajectory.linear_velocity[-1, of(trajectory, "ball")] - [2.5, 25 / 7, 0.0]).max()
+
+
+@case("three balls in line: velocities", "(0, 0, 2)", "m/s")
+def in_line(solver: str) -> float:
+    v = run(scenes.balls_in_line((2.0, 0.0, 0.0)), solver, 0.6).linear_velocity[-1, :, 0]
+    return np.abs(v - [0.0, 0.0, 2.0]).max()
+
+
+@case("block stops from 2 m/s, mu = .2: distance", "v^2 / (2 mu g) = 1.0194 m", "m")
+def stopping(solver: str) -> float:
+    trajectory = run(scenes.sliding_block(speed=2.0, friction=0.2), solver, 1.25)
+    return trajectory.position[-1, of(trajectory, "block"), 0] - 4.0 / (2 * 0.2 * G)
+
+
+@case("block on a ramp, 30 degrees, mu = .5: way in 1 s", "g (sin - mu cos) / 2", "m")
+def sliding_down(solver: str) -> float:
+    angle = np.radians(30)
+    trajectory = run(scenes.block_on_ramp(angle=angle, friction=0.5), solver, 1.0)
+    way = np.linalg.norm(np.diff(trajectory.position[[0, -1], of(trajectory, "block")], axis=0))
+    return float(way) - 0.5 * G * (np.sin(angle) - 0.5 * np.cos(angle))
+
+
+@case("block on a ramp, 26 degrees, mu = .5: creep in 2 s", "0", "m")
+def sticking(solver: str) -> float:
+    trajectory = run(scenes.block_on_ramp(angle=np.radians(26), friction=0.5), solver, 2.0)
+    return float(np.linalg.norm(np.diff(trajectory.position[[0, -1], of(trajectory, "block")], axis=0)))
+
+
+@case("pool ball: velocity when rolling", "5/7 v", "m/s")
+def pool_ball(solver: str) -> float:
+    trajectory = run(scenes.pool_ball(), solver, 1.0)
+    return trajectory.linear_velocity[-1, of(trajectory, "ball"), 0] - 10 / 7
+
+
+@case("stack of 20 cubes: drift in 1 s", "0", "m")
+def stack(solver: str) -> float:
+    trajectory = run(scenes.stack(20), solver, 1.0)
+    return np.abs(trajectory.position[-1] - trajectory.position[0]).max()
+
+
+@case("10^4 times heavier cube on nine: drift in 1 s", "0", "m")
+def heavy_on_light(solver: str) -> float:
+    trajectory = run(scenes.heavy_on_light(), solver, 1.0)
+    return np.abs(trajectory.position[-1] - trajectory.position[0]).max()
+
+
+@case("four bricks with an overhang of 25/24 lengths: drift in 1 s", "0", "m")
+def overhang(solver: str) -> float:
+    trajectory = run(scenes.brick_overhang(), solver, 1.0)
+    return np.abs(trajectory.position[-1] - trajectory.position[0]).max()
+
+
+@case("table with four legs: drift in 1 s", "0", "m")
+def table(solver: str) -> float:
+    trajectory = run(scenes.table(friction=0.5), solver, 1.0)
+    return np.abs(trajectory.position[-1] - trajectory.position[0]).max()
+
+
+@case("two dominoes, 1 s: rise of energy, relative", "0", "")
+def dominoes(solver: str) -> float:
+    scene = scenes.dominoes(2)
+    energy = total_energy(scene, run(scene, solver, 1.0))
+    return max(float(np.diff(energy).max()) / energy[0], 0.0)
+
+
+@case("two dominoes, 1 s: penetration by `verify`", "0", "m")
+def penetration(solver: str) -> float:
+    scene = scenes.dominoes(2)
+    return topple.verify(scene, run(scene, solver, 1.0)).max_penetration
+
+
+def main() -> None:
+    """Measure every case with both solvers and write the page."""
+    lines = [
+        "# The two solvers side by side",
+        "",
+        "Written by `scripts/compare_solvers`; do not edit. Errors against the answer, each solver at its",
+        "default settings (impulse: steps of 1/240 s).",
+        "",
+        "| case | answer | impulse | analytic |",
+        "|---|---|---|---|",
+    ]
+    for what, answer, unit, measure in CASES:
+        print(what, file=sys.stderr)
+        found = [f"{abs(float(measure(solver))):.1e} {unit}".strip() for solver in ("impulse", "analytic")]
+        lines.append(f"| {what} | {answer} | {found[0]} | {found[1]} |")
+    PAGE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
