@@ -173,7 +173,7 @@ def _rates(shapes, state, shape, body, normal, arm, core, separation, feature, w
 
 
 def _curves(shapes, shape, carrier) -> Array:
-    """0 where s'' has to be measured: round bodies on edges, rims, each other; not balls on balls, planes."""
+    """0 where s'' has to be measured: round bodies on edges, rims and each other, balls on balls excepted."""
     kinds = shapes.kind[shape]
     odd = (carrier == OF_POINTS) & ~(kinds == SPHERE).all(axis=1)
     odd |= (kinds == DISCS).any(axis=1) & ~(kinds == PLANE).any(axis=1)

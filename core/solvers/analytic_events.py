@@ -80,7 +80,8 @@ class ContactFinder:
             self.broad_phase.pairs.way[:] = -np.inf  # look at each pair, however little has moved
             count = detect_contacts(
                 self.colliders, self.shapes, self.sensor, state.c, state.R, self.trace,
-                self.broad_phase.pairs, self.no_reach if reach is None else reach, slack, self.found, self.scratch,
+                self.broad_phase.pairs, self.no_reach if reach is None else reach, slack, self.found,
+                self.scratch,
             )  # fmt: skip
             if count >= 0:
                 return count
