@@ -1,8 +1,10 @@
-"""Compiles every kernel before the first step, half of them in a second process.
+"""Compiles every kernel before the first step, in two processes made for it.
 
-Numba compiles one function at a time however many threads ask, so two processes halve the wait: they
-share their work through the folder of compiled kernels. Where no second process can be had, this one
-compiles everything.
+Numba compiles one function at a time however many threads ask, so two processes halve the wait: each
+compiles a half, and the folder of compiled kernels hands them over. In processes of their own LLVM can
+also be told to do without what costs a quarter of its time and makes no kernel faster (measured); numba
+has one such level for a whole process, which is its user's. Where no other process can be had, this
+one compiles everything.
 """
 
 import functools
@@ -17,15 +19,20 @@ from pathlib import Path
 import numpy as np
 
 from . import jit
+from .collision.contact_set import empty_contacts
+from .collision.narrow_phase import detect_contacts, make_scratch
+from .collision.pairs import empty_pairs
+from .collision.persistence import new_trace
+from .dynamics.body_state import build_bodies, initial_state
 from .geometry.shapes import Box, Cylinder, Mesh, Plane, Sphere
 from .scene import Body, Scene
-from .solvers.impulse import ImpulsePipeline, ImpulseSolver, build_pipeline
+from .solvers.impulse import ImpulseSolver, build_pipeline
 
-# What the second process runs: the core under the name it has here (in Blender a long one, of packages
-# that only Blender can import), so that both find each other's kernels.
-_SECOND_PROCESS = """
+# What the processes run: the core under the name it has here (in Blender a long one, of packages that only
+# Blender can import), so that all find each other's kernels.
+_PROCESS = """
 import gc, importlib, sys, types
-name, folder = sys.argv[1:]
+name, folder, half = sys.argv[1:]
 parents = name.split(".")[:-1]
 for i in range(len(parents)):
     parent = types.ModuleType(".".join(parents[:i + 1]))
@@ -36,9 +43,9 @@ spec = importlib.util.spec_from_file_location(
 sys.modules[name] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(sys.modules[name])
 gc.disable()
-with importlib.import_module(name + ".jit").quick_compilation():
-    importlib.import_module(name + ".compilation").compile_solver()
+getattr(importlib.import_module(name + ".compilation"), half)()
 """
+_OPTIMIZATION = "1"  # LLVM's level in these processes
 
 
 @functools.cache
@@ -46,17 +53,20 @@ def compile_kernels() -> None:
     """Compile every kernel, or find all in the cache: once per process, before the first bake."""
     if jit.cache_is_complete():
         return
-    second = _start_second_process() if jit.CACHE_FOLDER is not None else None
-    with _garbage_left_alone(), jit.quick_compilation():
-        _compile_collision()
-        if second is not None:
-            second.wait()
-        compile_solver()  # loads what the second process compiled
+    halves = (compile_narrow_phase, compile_rest)
+    if jit.CACHE_FOLDER is not None:
+        processes = [_start_process(half.__name__) for half in halves]
+        for process in processes:
+            if process is not None:
+                process.wait()
+    with _garbage_left_alone():
+        for half in halves:  # loads what the processes compiled
+            half()
     jit.mark_cache_complete()
 
 
-def _start_second_process() -> "subprocess.Popen[bytes] | None":
-    """A Python that runs `compile_solver`; None where there is none to be started."""
+def _start_process(half: str) -> "subprocess.Popen[bytes] | None":
+    """A Python that runs one of the functions below; None where there is none to be started."""
     if not Path(sys.executable or "").name.startswith("python"):  # a program that embeds Python
         return None
     folder = str(Path(__file__).parent)
@@ -64,10 +74,11 @@ def _start_second_process() -> "subprocess.Popen[bytes] | None":
         **os.environ,
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
         jit.CACHE_ROOT_VARIABLE: str(jit.cache_root()),
+        "NUMBA_OPT": _OPTIMIZATION,
     }
     try:
         return subprocess.Popen(
-            [sys.executable, "-c", _SECOND_PROCESS, __name__.rpartition(".")[0], folder],
+            [sys.executable, "-c", _PROCESS, __name__.rpartition(".")[0], folder, half],
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -78,9 +89,9 @@ def _start_second_process() -> "subprocess.Popen[bytes] | None":
         return None
 
 
-def _small_pipeline() -> ImpulsePipeline:
-    """A scene in which all kinds of contact occur, not yet looked ahead."""
-    scene = Scene(
+def _small_scene() -> Scene:
+    """A scene in which all kinds of contact occur."""
+    return Scene(
         bodies=[
             Body("plane", Plane((0.0, 0.0, 1.0), 0.0), kind="static"),
             Body("mesh", Mesh(np.eye(3), [[0, 1, 2]]), kind="static"),
@@ -91,25 +102,29 @@ def _small_pipeline() -> ImpulsePipeline:
             Body("other ball", Sphere(0.5), position=(3.0, 0.0, 0.5), linear_velocity=(-9.0, 0.0, 0.0)),
         ]
     )
-    return build_pipeline(scene, ImpulseSolver())[0]
 
 
-def _compile_collision() -> None:
-    """Compile the kernels of collision, and the islands, so that both halves take as long."""
-    pipeline = _small_pipeline()
-    for _ in range(2):  # the first sorts, the second sorts again
-        pipeline.find_contacts()
-        pipeline.state.c[:, 2] += 1.0
-    pipeline.broad_phase.grow(pipeline.state, pipeline.reach)
-    pipeline.build_islands()
+def compile_narrow_phase() -> None:
+    """Compile the narrow phase, which is half of all: it runs without a pair."""
+    model, shapes, colliders, _, order = build_bodies(_small_scene())
+    state = initial_state(_small_scene(), order, model)
+    still = np.zeros(len(order))
+    detect_contacts(
+        colliders, shapes, still > 0.0, state.c, state.R, new_trace(model.bound), empty_pairs(1), still, 0.0,
+        empty_contacts(1), make_scratch(shapes),
+    )  # fmt: skip
 
 
-def compile_solver() -> None:
-    """Compile the kernels of motion and solver: their stages run without a contact."""
-    pipeline = _small_pipeline()
+def compile_rest() -> None:
+    """Compile the broad phase, the islands, motion and solver; their stages run without a contact."""
+    pipeline, _ = build_pipeline(_small_scene(), ImpulseSolver())
     h = pipeline.settings.time_step
     pipeline.plan_motion(h)
-    pipeline.find_impulses(h, 0)
+    for _ in range(2):  # the first sorts, the second sorts again
+        pipeline.find_pairs()
+        pipeline.state.c[:, 2] += 1.0
+    pipeline.broad_phase.grow(pipeline.state, pipeline.reach)
+    pipeline.find_impulses(h, pipeline.build_islands())
     pipeline.move(h)
     pipeline.repair_positions(h)
     pipeline.project_positions()

@@ -10,8 +10,7 @@ import hashlib
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -80,20 +79,6 @@ def mark_cache_complete() -> None:
     """Remember that every kernel is in the cache."""
     if CACHE_FOLDER is not None:
         (CACHE_FOLDER / _COMPLETE).touch()
-
-
-@contextmanager
-def quick_compilation() -> Iterator[None]:
-    """Let LLVM do without what costs a quarter of its time and makes no kernel faster (measured).
-
-    Numba has one level for all, so it holds only meanwhile.
-    """
-    config: Any = numba.config
-    level, config.OPT = config.OPT, 1
-    try:
-        yield
-    finally:
-        config.OPT = level
 
 
 FLAGS: dict[str, Any] = {

@@ -238,21 +238,26 @@ class ImpulsePipeline:
 
     def find_contacts(self) -> None:
         """Find the pairs and their contact points that the planned motion may meet."""
+        self.find_pairs()
+        self.detect_contacts()
+
+    def find_pairs(self) -> None:
+        """Find the pairs of colliders whose boxes overlap."""
         with self._stage("broad phase"):
             self.broad_phase.update(self.state, self.reach)
-        with self._stage("narrow phase"):
-            self._detect()
 
-    def _detect(self) -> None:
-        while True:
-            count = detect_contacts(
-                self.colliders, self.shapes, self.sensor, self.state.c, self.state.R, self.trace,
-                self.broad_phase.pairs, self.reach, self.tolerance, self.contacts, self.scratch,
-            )  # fmt: skip
-            if count >= 0:
-                self.contact_count = count
-                return
-            self._grow(2 * len(self.contacts.slot))
+    def detect_contacts(self) -> None:
+        """Find the contact points of these pairs."""
+        with self._stage("narrow phase"):
+            while True:
+                count = detect_contacts(
+                    self.colliders, self.shapes, self.sensor, self.state.c, self.state.R, self.trace,
+                    self.broad_phase.pairs, self.reach, self.tolerance, self.contacts, self.scratch,
+                )  # fmt: skip
+                if count >= 0:
+                    self.contact_count = count
+                    return
+                self._grow(2 * len(self.contacts.slot))
 
     def build_islands(self) -> int:
         """Group the contacts by island; returns their number."""
