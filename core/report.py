@@ -17,6 +17,7 @@ class Report:
             [s], `islands` and `residual`; from `verify` frames with `frame`, `pair` and `depth` [m].
         solves: What the systems of contact forces took, by the analytic solver: `systems`, `unsolved`,
             `worst_residual` of those solved (relative, natural map), and `wrong_guesses` where contact="lp".
+        witness_survival: Part of the pair-steps that the pair's last witness answered (impulse solver).
         stage_seconds: Wall-clock seconds spent in each named stage.
         state_hash: Hash of all states; equal hashes mean equal bits. Empty until a trajectory exists.
     """
@@ -27,6 +28,7 @@ class Report:
     warnings: list[str] = field(default_factory=list)
     unresolved: list[dict[str, Any]] = field(default_factory=list)
     solves: dict[str, float] = field(default_factory=dict)
+    witness_survival: float = 1.0
     stage_seconds: dict[str, float] = field(default_factory=dict)
     state_hash: str = ""
 

@@ -182,6 +182,7 @@ class Simulation:
             warnings=list(self._warnings),
             unresolved=[{"time": t, "islands": n, "residual": r} for t, n, r in p.unresolved],
             solves=asdict(p.mover.count) if isinstance(p, AnalyticPipeline) else {},
+            witness_survival=1.0 if isinstance(p, AnalyticPipeline) else p.witness_survival,
             stage_seconds=dict(p.stage_seconds),
         )
 

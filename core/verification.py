@@ -141,7 +141,7 @@ def frame_penetrations(
         deepest = _deepest(placed, pairs[may_meet[pairs[:, 0], pairs[:, 1]]], names)
         for index, mesh in meshes.items():
             surface = Surface(mesh, trajectory.position[frame, index], all_rotations[frame, index])
-            for part in np.flatnonzero(meets[index, owners]):
+            for part in np.flatnonzero(meets[index, owners]).tolist():
                 depth = _depth_in(surface, placed.solid(part), low[frame, part], high[frame, part])
                 if depth > deepest.depth:
                     deepest = Penetration(depth, (trajectory.names[index], names[part]))

@@ -259,7 +259,7 @@ SPARSE_FROM = 100  # contacts
 def build_system(contacts: ContactPoints, model: BodyModel, state: BodyState) -> ContactSystem:
     """J and A = J M^-1 J^T of contacts: equations D-2 to D-4, rows for friction included."""
     m = len(contacts.slot)
-    moves = (model.inv_mass.any(axis=1) | model.inv_inertia.any(axis=1))[contacts.body]
+    moves = np.asarray(model.inv_mass.any(axis=1) | model.inv_inertia.any(axis=1))[contacts.body]
     bodies = np.unique(contacts.body[moves])
     place = np.searchsorted(bodies, np.where(moves, contacts.body, bodies[0] if len(bodies) else 0))
     direction = np.repeat(contacts.frame[:, None], 2, axis=1)  # (m, 2, 3 rows, 3)
@@ -329,13 +329,14 @@ def apply_impulses(contacts: ContactPoints, impulse: Array, model: BodyModel, st
         body = contacts.body[:, side]
         np.add.at(state.v, body, sign * model.inv_mass[body] * p)
         moment = sign * cross(contacts.arm[:, side], p)
-        np.add.at(state.L, body, moment * model.inv_inertia[body].any(axis=1)[:, None])
+        np.add.at(state.L, body, moment * np.asarray(model.inv_inertia[body].any(axis=1))[:, None])
 
 
 def find_islands(contacts: ContactPoints, model: BodyModel) -> list[NDArray[np.int64]]:
     """Contacts grouped by the movable bodies they join, each group and the groups in contact order."""
-    moves = (model.inv_mass.any(axis=1) | model.inv_inertia.any(axis=1)).tolist()
-    parent = list(range(len(moves)))
+    moves = np.asarray(model.inv_mass.any(axis=1) | model.inv_inertia.any(axis=1))
+    n = len(model.mass)
+    parent = list(range(n))
 
     def root(i: int) -> int:
         while parent[i] != i:

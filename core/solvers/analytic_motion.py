@@ -125,7 +125,7 @@ class Mover:
         for side, sign in ((0, 1.0), (1, -1.0)):
             np.add.at(push, contacts.body[:, side], sign * f)
             np.add.at(turn, contacts.body[:, side], sign * cross(contacts.arm[:, side], f))
-        turn *= model.inv_inertia.any(axis=1)[:, None]
+        turn *= np.asarray(model.inv_inertia.any(axis=1))[:, None]
         spin = np.einsum("nij,nj->ni", state.inv_I.reshape(-1, 3, 3), turn)
         return a + push * model.inv_mass, alpha + spin, turn
 

@@ -196,7 +196,7 @@ def _push(
         np.add.at(spin, contacts.body[:, side], sign * cross(contacts.arm[:, side], p))
     if not positions:
         state.v[:] += model.inv_mass * momentum
-        state.L[:] += spin * model.inv_inertia.any(axis=1)[:, None]
+        state.L[:] += spin * np.asarray(model.inv_inertia.any(axis=1))[:, None]
         return
     state.c[:] += model.inv_mass * momentum
     turn = np.einsum("nij,nj->ni", state.inv_I.reshape(n, 3, 3), spin)

@@ -71,7 +71,12 @@ def solve_cone(
     slip = np.zeros((m, 2)) if slip is None else slip
     scaled = b.ravel() * scale
     problem = _Problem(
-        _scaled(A, scale), scaled, friction, slip, slip.any(axis=1), float(np.abs(scaled).max(initial=0.0))
+        _scaled(A, scale),
+        scaled,
+        friction,
+        slip,
+        np.asarray(slip.any(axis=1)),
+        float(np.abs(scaled).max(initial=0.0)),
     )
     if problem.load == 0.0:
         return ConeSolution(np.zeros((m, 3)), b.copy(), 0.0)
@@ -92,7 +97,7 @@ def cone_residual(A, b: Array, friction: Array, f: Array, slip: Array | None = N
     slip = np.zeros((m, 2)) if slip is None else slip
     scaled = b.ravel() * scale
     load = float(np.abs(scaled).max(initial=0.0))
-    problem = _Problem(_scaled(A, scale), scaled, friction, slip, slip.any(axis=1), load)
+    problem = _Problem(_scaled(A, scale), scaled, friction, slip, np.asarray(slip.any(axis=1)), load)
     x = f.ravel() / scale
     error = np.abs(_natural_map(problem, x, problem.A @ x + scaled)).max(initial=0.0)
     return float(error / load) if load > 0.0 else float(error)

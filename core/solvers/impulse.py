@@ -279,7 +279,7 @@ class ImpulsePipeline:
     def _warm_start(self, h: float) -> None:
         warm_start(
             self.model.kind, self.masses, self.geometry, self.rows, self.contact_count,
-            h * self.gravity_size, self.plan, self.end_velocity,
+            h, h * self.gravity_size, self.plan, self.end_velocity,
         )  # fmt: skip
 
     def _resolve_collisions(self, h: float) -> None:

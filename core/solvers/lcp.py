@@ -166,7 +166,7 @@ def _solve_part(A, rows: NDArray[np.int64], right: Array) -> Array:
         part = A[np.ix_(rows, rows)]
         part.flat[:: len(rows) + 1] += SOFTNESS
         _, x, failed = dposv(part, right)
-        return x if failed == 0 else np.linalg.lstsq(part, right, rcond=None)[0]
+        return np.asarray(x if failed == 0 else np.linalg.lstsq(part, right, rcond=None)[0], np.float64)
     from scipy.sparse import identity
     from scipy.sparse.linalg import splu
 

@@ -102,3 +102,43 @@ def test_ray_takes_the_first_body_and_misses_what_is_beside_it():
     assert topple.ray_cast(scene, (0, 0, 2), (1, 0, 0)) is None
     with pytest.raises(topple.SolverError, match="direction of a ray is zero"):
         topple.ray_cast(scene, (0, 0, 0), (0, 0, 0))
+
+
+TETRAHEDRON = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], float)
+OUTWARD = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+
+
+def test_mesh_as_either_shape():
+    """A ball 0.3 over the slanted face of a tetrahedron, centre at (1 + 0.8 sqrt(3)) / 3 (1, 1, 1)."""
+    mesh, ball = topple.Mesh(TETRAHEDRON, OUTWARD), topple.Sphere(0.5)
+    place = np.ones(3) * (1 + 0.8 * np.sqrt(3)) / 3
+    found = topple.closest_points(ball, (place, HERE[1]), mesh, ((0, 0, 0), HERE[1]))
+    assert found.separation == pytest.approx(0.3, abs=1e-12)
+    np.testing.assert_allclose(found.normal, np.ones(3) / np.sqrt(3), atol=1e-9)
+    np.testing.assert_allclose(found.point_b, np.ones(3) / 3, atol=1e-9)
+    turned = topple.closest_points(mesh, ((0, 0, 0), HERE[1]), ball, (place, HERE[1]))
+    assert turned.separation == pytest.approx(0.3, abs=1e-12)
+    np.testing.assert_allclose(turned.point_a, found.point_b, atol=1e-9)
+    np.testing.assert_allclose(turned.normal, -found.normal, atol=1e-9)
+    region = topple.contacts(ball, (place, HERE[1]), mesh, ((0, 0, 0), HERE[1]), margin=0.4)
+    np.testing.assert_allclose(region.separation, [0.3], atol=1e-12)
+    assert len(topple.contacts(ball, (place, HERE[1]), mesh, ((0, 0, 0), HERE[1])).separation) == 0
+
+
+def test_ray_meets_a_mesh():
+    """From outside on its slanted face; from within it leaves a closed mesh unseen, an open one not."""
+    for two_sided, distance in ((None, None), (True, 1 / np.sqrt(3) - 0.2 * np.sqrt(3))):
+        mesh = topple.Mesh(TETRAHEDRON, OUTWARD, two_sided=two_sided)
+        scene = topple.Scene(bodies=[topple.Body("rock", mesh, kind="static", position=(1, 2, 3))])
+        hit = topple.ray_cast(scene, np.array([1, 2, 3]) + 2.0, (-1, -1, -1))
+        assert hit is not None
+        assert hit.distance == pytest.approx(2 * np.sqrt(3) - 1 / np.sqrt(3), abs=1e-12)
+        np.testing.assert_allclose(hit.normal, np.ones(3) / np.sqrt(3), atol=1e-12)
+        inside = topple.ray_cast(scene, np.array([1, 2, 3]) + 0.2, (1, 1, 1))
+        assert (inside is None) if distance is None else inside.distance == pytest.approx(distance)
+
+
+def test_two_meshes_are_refused():
+    mesh = topple.Mesh(TETRAHEDRON, OUTWARD)
+    with pytest.raises(topple.SolverError, match="meshes"):
+        topple.closest_points(mesh, ((0, 0, 0), HERE[1]), mesh, ((3, 0, 0), HERE[1]))

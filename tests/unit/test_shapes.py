@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import topple
 from topple import Box, Capsule, Compound, Cone, ConvexHull, Cylinder, Plane, ShapeError, Sphere
 from topple.geometry.shapes import shape_from_dict, shape_to_dict
 
@@ -95,3 +96,36 @@ def test_bad_shape_descriptions(values, reason):
 def test_compound_refuses(parts, reason):
     with pytest.raises(ShapeError, match=reason):
         Compound(parts)
+
+
+@pytest.mark.parametrize(
+    ("vertices", "triangles", "message"),
+    [
+        (np.eye(3), [], "no faces"),
+        (np.eye(3) * np.nan, [[0, 1, 2]], "not finite"),
+        (np.eye(3), [[0, 1, 3]], "outside 0 to 2"),
+        (np.zeros((3, 3)), [[0, 1, 2]], "without area"),
+        (np.eye(2), [[0, 1, 1]], "shape"),
+        (np.eye(3), [[0.5, 1, 2]], "whole numbers"),
+        ("abc", [[0, 1, 2]], "not numbers"),
+    ],
+)
+def test_bad_meshes_are_refused(vertices, triangles, message):
+    with pytest.raises(topple.ShapeError, match=message):
+        topple.Body("ground", topple.Mesh(vertices, triangles), kind="static")
+
+
+def test_mesh_cannot_be_moved_by_forces():
+    mesh = topple.Mesh(np.eye(3), [[0, 1, 2]])
+    with pytest.raises(topple.SceneError, match="body 'ground': a mesh has no inside"):
+        topple.Body("ground", mesh)
+
+
+def test_mesh_knows_its_bends():
+    """A roof of two faces at 90 degrees: the side they share bends away by pi / 2, the others are free."""
+    roof = topple.Mesh([[0, 0, 0], [0, 1, 0], [1, 0, -1], [-1, 0, -1]], [[0, 2, 1], [0, 1, 3]])
+    assert not roof.surface.is_closed
+    lean = roof.surface.lean
+    shared = lean[lean[:, :, 1] == 0.0]
+    np.testing.assert_allclose(shared, [[np.pi / 2, 0.0]] * 2)
+    assert (lean == np.pi).sum() == 8
