@@ -134,11 +134,18 @@ def test_convex_parts_keep_hollows(tmp_path, monkeypatch):
 
 
 def test_mesh_keeps_its_hollow():
-    """A ball dropped into the channel lies on its bottom; on the convex hull it would lie on top."""
+    """A die that falls into the channel lies on its bottom, z = 0; on the hull it would lie on top, z = 1."""
     make_body(add_channel("channel"), shape="MESH", kind="STATIC")
-    shape = read_body("channel").shape
-    assert isinstance(shape, topple.Mesh)
-    assert shape.surface.is_closed
+    make_body(add_cube("die", scale=(0.2, 0.2, 0.2), location=(0.1, 0.2, 0.5)), shape="BOX")
+    reading = read()
+    channel = next(body for body in reading.scene.bodies if body.name == "channel")
+    assert isinstance(channel.shape, topple.Mesh)
+    assert channel.shape.surface.is_closed
+    die = next(i for i, body in enumerate(reading.scene.bodies) if body.name == "die")
+    trajectory = topple.simulate(reading.scene, seconds=1.0)
+    assert trajectory.position[-1, die, 2] == pytest.approx(
+        reading.scene.bodies[die].shape.size[2] / 2, abs=1e-5
+    )
 
 
 def test_fallback_shape_is_noted():

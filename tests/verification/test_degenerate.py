@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import topple
 
+pytestmark = pytest.mark.slow
+
 FLOOR = topple.Body("floor", topple.Plane((0, 0, 1), 0.0), kind="static")
 SPIKE = topple.ConvexHull([[0, 0, -0.5], [-0.4, -0.3, 0.3], [0.4, -0.3, 0.3], [0, 0.5, 0.3]])
 SPIKE_UP = topple.ConvexHull(-SPIKE.points)
