@@ -26,6 +26,19 @@ from .collision.persistence import new_trace
 from .dynamics.body_state import build_bodies, initial_state
 from .geometry.shapes import Box, Cylinder, Mesh, Plane, Sphere
 from .scene import Body, Scene
+from .solvers.analytic_bodies import carry_bodies, free_accelerations, place_bodies, write_rates
+from .solvers.analytic_contacts import (
+    build_system,
+    find_islands,
+    frame_velocity,
+    read_contacts,
+    relative_acceleration,
+    wrenches,
+)
+from .solvers.analytic_rates import surfaces_of
+from .solvers.analytic_rest import slip_along
+from .solvers.analytic_rows import match_contacts
+from .solvers.friction_cone import solve_cone
 from .solvers.impulse import ImpulseSolver, build_pipeline
 
 # What the processes run: the core under the name it has here (in Blender a long one, of packages that only
@@ -128,6 +141,36 @@ def compile_rest() -> None:
     pipeline.move(h)
     pipeline.repair_positions(h)
     pipeline.project_positions()
+    _compile_analytic()
+
+
+def _compile_analytic() -> None:
+    """Compile what the analytic solver has besides: its kernels run without a contact, on one body."""
+    model, shapes, colliders, _, order = build_bodies(_small_scene())
+    state = initial_state(_small_scene(), order, model)
+    contacts = read_contacts(
+        empty_contacts(1), 0, 0.0, empty_pairs(1), model, state, surfaces_of(shapes, colliders), False
+    )
+    find_islands(contacts, model)
+    slip_along(contacts, frame_velocity(contacts, state), np.zeros(0, bool))
+    relative_acceleration(contacts, state, state.v, state.w)
+    build_system(contacts, model, state)
+    wrenches(contacts, np.zeros((0, 3)), model)
+    match_contacts(
+        contacts.slot,
+        contacts.feature,
+        contacts.slot,
+        contacts.feature,
+        np.zeros(0, np.int64),
+        np.zeros(0, np.int64),
+    )
+    solve_cone(np.eye(3), -np.ones((1, 3)), np.ones(1))
+    rows = np.array([0])
+    y = np.eye(1, 13, 3)
+    carry_bodies(model, state, state, rows, 0.0)
+    place_bodies(model, state, state, rows, y)
+    free_accelerations(model, state, np.asarray(_small_scene().gravity), state.v, state.L, state.v, state.w)
+    write_rates(state, rows, state.v, state.L, y)
 
 
 @contextmanager

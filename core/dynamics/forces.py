@@ -3,11 +3,22 @@
 Symbols: c centre of mass, p points in world axes, r arms from c.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..errors import SolverError
 from ..forces import CustomForce, Force, PointMotion, Spring, Thruster, UniformField, ViscousDrag
 from .body_state import BodyModel, BodyState, origin_pose, quat_rotate
+
+
+class SpringEnd(NamedTuple):
+    """One end of a spring, world axes."""
+
+    body: int | None  # index, None for the world
+    point: np.ndarray  # [m] (3,)
+    velocity: np.ndarray  # [m/s] (3,)
+    arm: np.ndarray  # [m] (3,) from the body's centre of mass
 
 
 class AppliedForces:
@@ -19,13 +30,14 @@ class AppliedForces:
         self.index = {name: i for i, name in enumerate(names)}
         self.acts_on = np.zeros(len(names), bool)  # bodies that some force may act on
         for force in forces:
-            self.acts_on[self._rows(force)] = True
+            self.acts_on[self.rows(force)] = True
         self.has_functions = np.zeros(len(names), bool)
         for force in forces:
             if isinstance(force, CustomForce):
                 self.has_functions[self.index[force.body]] = True
 
-    def _rows(self, force: Force) -> list[int]:
+    def rows(self, force: Force) -> list[int]:
+        """Bodies that a force acts on."""
         if isinstance(force, Thruster | CustomForce):
             return [self.index[force.body]]
         if isinstance(force, Spring):
@@ -49,21 +61,22 @@ class AppliedForces:
         force, torque = np.zeros_like(state.v), np.zeros_like(state.v)
         for item in self.forces:
             if isinstance(item, Thruster):
-                self._add_thruster(item, state, time, force, torque)
+                self.add_thruster(item, state, time, force, torque)
             elif isinstance(item, Spring):
                 self._add_spring(item, state, force, torque)
             elif isinstance(item, UniformField):
-                rows = self._rows(item)
+                rows = self.rows(item)
                 force[rows] += self.model.mass[rows, None] * np.asarray(item.acceleration, float)
             elif isinstance(item, ViscousDrag):
-                rows = self._rows(item)
+                rows = self.rows(item)
                 force[rows] -= item.linear * state.v[rows]
                 torque[rows] -= item.angular * state.w[rows]
             else:
-                self._add_custom(item, state, time, force, torque)
+                self.add_custom(item, state, time, force, torque)
         return force, torque
 
-    def _add_thruster(self, item: Thruster, state, time, force, torque) -> None:
+    def add_thruster(self, item: Thruster, state: BodyState, time: float, force, torque) -> None:
+        """Add what one thruster does to the sums of forces and torques, shapes (n, 3)."""
         # Times are compared with the start of a step, which never reaches over a change: see next_change.
         if not item.start <= time < item.end:
             return
@@ -73,29 +86,35 @@ class AppliedForces:
         force[i] += push
         torque[i] += np.cross(p - state.c[i], push)
 
-    def _add_spring(self, item: Spring, state, force, torque) -> None:
-        a = self.index[item.body_a]
-        p_a, _ = self._point(a, item.point_a, state)
-        v_a = state.v[a] + np.cross(state.w[a], p_a - state.c[a])
-        p_b, v_b, b = np.asarray(item.point_b, float), np.zeros(3), None
-        if item.body_b is not None:
-            b = self.index[item.body_b]
-            p_b, _ = self._point(b, item.point_b, state)
-            v_b = state.v[b] + np.cross(state.w[b], p_b - state.c[b])
-        d = p_a - p_b
+    def spring_ends(self, item: Spring, state: BodyState) -> tuple[SpringEnd, SpringEnd]:
+        """Where the ends of a spring are and how they move."""
+        a = self._spring_end(item.body_a, item.point_a, state)
+        return a, self._spring_end(item.body_b, item.point_b, state)
+
+    def _spring_end(self, body: str | None, point, state: BodyState) -> SpringEnd:
+        if body is None:
+            return SpringEnd(None, np.asarray(point, float), np.zeros(3), np.zeros(3))
+        i = self.index[body]
+        p, _ = self._point(i, point, state)
+        arm = p - state.c[i]
+        return SpringEnd(i, p, state.v[i] + np.cross(state.w[i], arm), arm)
+
+    def _add_spring(self, item: Spring, state: BodyState, force, torque) -> None:
+        ends = self.spring_ends(item, state)
+        d = ends[0].point - ends[1].point
         distance = float(np.linalg.norm(d))
         if distance == 0.0:  # no direction: only a spring of no length is at rest here, and pulls by nothing
             return
         along = d / distance
-        stretch = item.stiffness * (distance - item.length) + item.damping * float((v_a - v_b) @ along)
-        pull = -stretch * along
-        force[a] += pull
-        torque[a] += np.cross(p_a - state.c[a], pull)
-        if b is not None:
-            force[b] -= pull
-            torque[b] -= np.cross(p_b - state.c[b], pull)
+        closing = float((ends[0].velocity - ends[1].velocity) @ along)
+        pull = -(item.stiffness * (distance - item.length) + item.damping * closing) * along
+        for sign, end in zip((1.0, -1.0), ends, strict=True):
+            if end.body is not None:
+                force[end.body] += sign * pull
+                torque[end.body] += np.cross(end.arm, sign * pull)
 
-    def _add_custom(self, item: CustomForce, state, time, force, torque) -> None:
+    def add_custom(self, item: CustomForce, state: BodyState, time: float, force, torque) -> None:
+        """Add what one function gives to the sums of forces and torques, shapes (n, 3)."""
         i = self.index[item.body]
         _, q = origin_pose(self.model, state.c, state.q)
         motion = PointMotion(state.c[i].copy(), q[i], state.v[i].copy(), state.w[i].copy())

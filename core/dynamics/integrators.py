@@ -1,10 +1,11 @@
 """Integrators of y' = f(t, y) behind one interface: the solver sees a vector, the model sees bodies.
 
-`integrate(method, f, t, y, h)` returns y after the time h. Euler, midpoint and RK4 take one step of h;
-"adaptive" halves RK4 steps until two halves and a whole agree, "dop853" is scipy's Dormand-Prince 8(5,3).
+`integrate(method, f, t, y, h)` returns y after the time h. Euler, midpoint and RK4 take one step of h,
+backward Euler one if its equation can be solved, else two halves of it; "adaptive" halves RK4 steps until
+two halves and a whole agree, "dop853" takes steps of Dormand and Prince of order 8.
 
-Source: Witkin, Baraff & Kass 1999, Differential Equation Basics (Euler, midpoint, RK4, step doubling);
-Hairer, Norsett & Wanner 1993, section II.5 (DOP853).
+Source: Witkin, Baraff & Kass 1999, Differential Equation Basics (Euler, midpoint, RK4, step doubling,
+implicit methods); Hairer, Norsett & Wanner 1993, section II.10 (DOP853).
 """
 
 from collections.abc import Callable
@@ -17,34 +18,46 @@ from ..errors import SolverError
 
 Array = NDArray[np.float64]
 Derivative = Callable[[float, Array], Array]
-IntegratorName = Literal["euler", "midpoint", "rk4", "adaptive", "dop853"]
+Jacobian = Callable[[float, Array], Array]
+Scale = Callable[[Array], Array]  # the error allowed in each number of a step that ends at y
+Trial = tuple[Array, float, Array | None]  # a step's end, its error, and the derivative there if it is known
+IntegratorName = Literal["euler", "midpoint", "rk4", "backward_euler", "adaptive", "dop853"]
 
-SMALLEST_PART = 2.0**-30  # of a step that "adaptive" tries at least before it takes what it has
+SMALLEST_PART = 2.0**-30  # of a step that is tried at least before it is taken as it is
+
+NEWTON_STEPS = 12  # of backward Euler; where so many are not enough, the step is halved
+SOLVED = 1e-3  # of the error allowed in a step: how well its equation is solved
+DIFFERENCE = 1e-6  # of a number, at least of 1: how far it is moved for a difference
 
 
 def integrate(
     method: IntegratorName, f: Derivative, t: float, y: Array, h: float,
-    *, rtol: float = 1e-8, atol: float = 1e-10, shortest: float = 0.0,
+    *, rtol: float = 1e-8, atol: float | Array = 1e-10, shortest: float = 0.0,
+    jacobian: Jacobian | None = None,
 ) -> Array:  # fmt: skip
     """State after the time h [s].
 
     Args:
         f: Derivative f(t, y).
-        rtol, atol: Error allowed in one step, by "adaptive" and "dop853".
-        shortest: Step [s] that "adaptive" takes whatever its error is: where f jumps, as friction does, no
+        rtol, atol: Error allowed in one step, by "adaptive" and "dop853", and of the solution of the equation
+            of backward Euler.
+        shortest: Step [s] that these two take whatever its error is: where f jumps, as friction does, no
             step is short enough for an estimate that takes it to be smooth.
+        jacobian: Derivative of f by y, (t, y) to shape (n, n), for backward Euler; by differences if there
+            is none.
 
     Raises:
-        SolverError: The method is not known.
+        SolverError: The method is not known, or no part of the step has a solution by backward Euler.
     """
     if method not in get_args(IntegratorName):
         raise SolverError(f"integrator must be one of {', '.join(get_args(IntegratorName))}, not {method!r}")
     if h == 0.0:
         return y.copy()
-    if method == "dop853":
-        return _dop853(f, t, y, h, rtol, atol)
-    if method == "adaptive":
-        return _adaptive(f, t, y, h, rtol, atol, max(shortest, SMALLEST_PART * h))
+    if method in ADAPTIVE:
+        shortest = max(shortest, SMALLEST_PART * h)
+        return _controlled(*ADAPTIVE[method], f, t, y, h, rtol, atol, shortest)
+    if method == "backward_euler":
+        return _backward_euler(f, t, y, h, rtol, atol, jacobian or difference_jacobian(f), SMALLEST_PART * h)
     return {"euler": _euler, "midpoint": _midpoint, "rk4": _rk4}[method](f, t, y, h)
 
 
@@ -56,38 +69,93 @@ def _midpoint(f: Derivative, t: float, y: Array, h: float) -> Array:
     return y + h * f(t + 0.5 * h, y + 0.5 * h * f(t, y))
 
 
-def _rk4(f: Derivative, t: float, y: Array, h: float) -> Array:
-    k1 = f(t, y)
+def _rk4(f: Derivative, t: float, y: Array, h: float, k1: Array | None = None) -> Array:
+    k1 = f(t, y) if k1 is None else k1
     k2 = f(t + 0.5 * h, y + 0.5 * h * k1)
     k3 = f(t + 0.5 * h, y + 0.5 * h * k2)
     k4 = f(t + h, y + h * k3)
     return y + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
 
 
-def _adaptive(
-    f: Derivative, t: float, y: Array, h: float, rtol: float, atol: float, shortest: float
-) -> Array:
-    """RK4 with step doubling: a whole step against two halves, their difference / 15 the error."""
-    end, step = t + h, h
-    while t < end:
+def difference_jacobian(f: Derivative) -> Jacobian:
+    """The derivative of f by y by central differences."""
+
+    def jacobian(t: float, y: Array) -> Array:
+        columns = []
+        for k in range(len(y)):
+            step = DIFFERENCE * max(1.0, abs(y[k]))
+            moved = np.tile(y, (2, 1))
+            moved[:, k] += [step, -step]
+            columns.append((f(t, moved[0]) - f(t, moved[1])) / (2.0 * step))
+        return np.column_stack(columns)
+
+    return jacobian
+
+
+def _backward_euler(
+    f: Derivative, t: float, y: Array, h: float, rtol: float, atol: float | Array, jacobian: Jacobian,
+    shortest: float,
+) -> Array:  # fmt: skip
+    """Newton's method for x = y + h f(t + h, x)."""
+    x = y.copy()
+    for _ in range(NEWTON_STEPS):
+        step = np.linalg.solve(np.eye(len(y)) - h * jacobian(t + h, x), y + h * f(t + h, x) - x)
+        x = x + step
+        if (np.abs(step) <= SOLVED * (atol + rtol * np.abs(x))).all():
+            return x
+        if not np.isfinite(x).all():
+            break
+    if h <= shortest:
+        raise SolverError(
+            f"backward Euler finds no solution at {t:.6g} s; use integrator='dop853' or mend the forces"
+        )
+    middle = _backward_euler(f, t, y, 0.5 * h, rtol, atol, jacobian, shortest)
+    return _backward_euler(f, t + 0.5 * h, middle, 0.5 * h, rtol, atol, jacobian, shortest)
+
+
+def _doubled(f: Derivative, t: float, y: Array, h: float, k1: Array, scale: Scale) -> Trial:
+    """RK4: a whole step against two halves, their difference / 15 the error, which is taken off."""
+    whole = _rk4(f, t, y, h, k1)
+    middle = _rk4(f, t, y, 0.5 * h, k1)
+    halves = _rk4(f, t + 0.5 * h, middle, 0.5 * h, f(t + 0.5 * h, middle))
+    error = (halves - whole) / 15.0
+    return halves + error, float(np.abs(error / scale(halves)).max(initial=0.0)), None
+
+
+def _dormand_prince(f: Derivative, t: float, y: Array, h: float, k1: Array, scale: Scale) -> Trial:
+    """Order 8, with the error by those of order 5 and 3 (Hairer, section II.10), by scipy's coefficients."""
+    from scipy.integrate import DOP853 as table
+
+    K = np.empty((table.n_stages + 1, len(y)))
+    K[0] = k1
+    for s in range(1, table.n_stages):
+        K[s] = f(t + table.C[s] * h, y + h * (table.A[s, :s] @ K[:s]))
+    new = y + h * (table.B @ K[:-1])
+    K[-1] = f(t + h, new)
+    allowed = scale(new)
+    fifth, third = table.E5 @ K / allowed, table.E3 @ K / allowed
+    square = float(fifth @ fifth)
+    error = h * square / np.sqrt((square + 0.01 * float(third @ third)) * len(y)) if square > 0.0 else 0.0
+    return new, error, K[-1]
+
+
+def _controlled(
+    trial: Callable[..., Trial], order: int, f: Derivative, t: float, y: Array, h: float,
+    rtol: float, atol: float | Array, shortest: float,
+) -> Array:  # fmt: skip
+    """Steps whose error, in parts of what is allowed, is at most 1, as long as that permits."""
+    end, step, k1 = t + h, h, f(t, y)
+    while True:
         step = min(step, end - t)
-        whole = _rk4(f, t, y, step)
-        halves = _rk4(f, t + 0.5 * step, _rk4(f, t, y, 0.5 * step), 0.5 * step)
-        allowed = atol + rtol * np.maximum(np.abs(y), np.abs(halves))
-        error = float((np.abs(halves - whole) / 15.0 / allowed).max(initial=0.0))
+        new, error, k_new = trial(
+            f, t, y, step, k1, lambda new, y=y: atol + rtol * np.maximum(np.abs(y), np.abs(new))
+        )
         if error <= 1.0 or step <= shortest:
-            last = step >= end - t
-            t, y = (end if last else t + step), halves + (halves - whole) / 15.0
-        step = max(step * min(4.0, max(0.2, 0.9 * max(error, 1e-10) ** -0.2)), shortest)
-    return y
+            if step >= end - t:
+                return new
+            t, y = t + step, new
+            k1 = f(t, y) if k_new is None else k_new
+        step = max(step * min(4.0, max(0.2, 0.9 * max(error, 1e-10) ** (-1.0 / order))), shortest)
 
 
-def _dop853(f: Derivative, t: float, y: Array, h: float, rtol: float, atol: float) -> Array:
-    from scipy.integrate import DOP853
-
-    solver = DOP853(f, t, y, t + h, first_step=h, rtol=rtol, atol=atol)
-    while solver.status == "running":
-        message = solver.step()
-        if solver.status == "failed":
-            raise SolverError(f"the integrator stopped at {solver.t:.6g} s: {message}")
-    return solver.y
+ADAPTIVE = {"adaptive": (_doubled, 5), "dop853": (_dormand_prince, 8)}  # and the order of their errors

@@ -30,17 +30,17 @@ from .analytic_contacts import (
     apply_impulses,
     build_system,
     find_islands,
+    frame_velocity,
     relative_acceleration,
 )
 from .analytic_events import ContactFinder
 from .analytic_impacts import MAX_PASSES, sequential_impulses, simultaneous_impulses
 from .analytic_motion import Mover, Touch, copy_state
 from .analytic_rest import (
-    frame_velocity,
     hold_contacts,
     impulse_without_collision,
     part_overlaps,
-    slip_directions,
+    slip_along,
     solve_forces,
 )
 from .analytic_search import BAND, EventSearch
@@ -71,14 +71,15 @@ class AnalyticSolver:
         impact: "sequential" resolves colliding contacts one by one, "simultaneous" all at once; they differ
             where several bodies touch.
         contact: Resting forces without friction by "lcp" (pivoting) or "lp" (the heuristic of 1989).
-        integrator: For bodies under forces: "euler", "midpoint", "rk4", "adaptive" or "dop853".
+        integrator: For bodies under forces: "dop853", "adaptive", "rk4", "midpoint", "euler", or
+            "backward_euler", which stiff springs do not make explode.
     """
 
     tolerance: float = 1e-5
     rtol: float = 1e-8
     impact: ImpactModel = "sequential"
     contact: ContactModel = "lcp"
-    integrator: IntegratorName = "adaptive"
+    integrator: IntegratorName = "dop853"
 
     def __post_init__(self) -> None:
         for name in ("tolerance", "rtol"):
@@ -244,15 +245,15 @@ class AnalyticPipeline:
             if not (u[rows, 0] < -speed).any():
                 continue
             contacts = self.contacts.select(rows)
-            system = build_system(contacts, self.model, self.state)
+            A = build_system(contacts, self.model, self.state)
             impulse, passes = np.zeros((len(rows), 3)), 0
             velocity = u[rows].copy()
             if impact == "sequential":
-                impulse, passes = sequential_impulses(contacts, system, velocity, speed)
+                impulse, passes = sequential_impulses(contacts, A, velocity, speed)
             if impact != "sequential" or passes == MAX_PASSES:
                 bounces = (velocity[:, 0] < -speed) & (impact == "simultaneous")
                 more, residual = simultaneous_impulses(
-                    contacts, system, velocity, np.where(bounces, contacts.restitution, 0.0)
+                    contacts, A, velocity, np.where(bounces, contacts.restitution, 0.0)
                 )
                 self.mover.count.note(residual)
                 impulse = impulse + more
@@ -273,7 +274,7 @@ class AnalyticPipeline:
             a, alpha, _ = self.mover.free_acceleration(state, self.time)
             resting = self.contacts.select(self.lasting)
             b = relative_acceleration(resting, state, a, alpha)
-            slip = slip_directions(u[self.lasting], self.slips[self.lasting])
+            slip = slip_along(resting, u[self.lasting], self.slips[self.lasting])
             force, unsolved = solve_forces(
                 resting, model, state, b, slip, self.force[self.lasting],
                 method=self.settings.contact, count=self.mover.count,
@@ -284,7 +285,7 @@ class AnalyticPipeline:
                 self.slips[self.lasting] = np.hypot(u[:, 1], u[:, 2]) > resting_speed
                 a, alpha, _ = self.mover.free_acceleration(state, self.time)
                 b = relative_acceleration(resting, state, a, alpha)
-                slip = slip_directions(u, self.slips[self.lasting])
+                slip = slip_along(resting, u, self.slips[self.lasting])
                 force, unsolved = solve_forces(
                     resting, model, state, b, slip, np.zeros_like(force),
                     method=self.settings.contact, count=self.mover.count,
@@ -295,7 +296,7 @@ class AnalyticPipeline:
             self.force = np.zeros((len(self.contacts.slot), 3))
             self.force[self.lasting] = force
             free = a
-            a, alpha, _ = self.mover.with_contact(resting, force, state, a, alpha)
+            a, alpha = self.mover.with_contact(resting, force, state, a, alpha)
             self.acceleration, self.spin_up = a, alpha
             self._find_driven(resting, free, a, alpha)
 
@@ -346,7 +347,7 @@ class AnalyticPipeline:
         rows = self.lasting & self.driven[self.contacts.body].any(axis=1)
         contacts = self.contacts.select(rows)
         u = frame_velocity(contacts, self.state)
-        slip = slip_directions(u, self.slips[rows])
+        slip = slip_along(contacts, u, self.slips[rows])
         along = np.einsum("mrk,mr->mk", contacts.frame[:, 1:], slip)
         return Touch(contacts, self.force[rows], self.slips[rows], along, self._resting_speed())
 

@@ -26,6 +26,7 @@ from ..dynamics.body_state import BodyModel, BodyState, quat_multiply
 from ..dynamics.motion import update_all_derived
 from ..geometry.shape_table import SPHERE, Colliders, MeshTrees, ShapeTable
 from .analytic_contacts import Array, ContactPoints, cross, read_contacts
+from .analytic_rates import surfaces_of
 
 TURN, SHIFT = 0.02, 0.02  # how far bodies in touch may turn [rad] and move, relative to their size, in a step
 SEARCHES = 200
@@ -60,6 +61,7 @@ class ContactFinder:
         self.model, self.shapes, self.colliders, self.multiply = model, shapes, colliders, multiply
         self.broad_phase = BroadPhase(model, shapes, colliders, trees, state, mobile, apart)
         self.scratch = make_scratch(shapes)
+        self.surfaces = surfaces_of(shapes, colliders)
         self.found: ContactSet = empty_contacts(max(64, 16 * len(model.mass)))
         self.no_reach = np.zeros(len(model.mass))
         # How far the surface of a body moves by turning: not at all for a ball about its centre.
@@ -90,11 +92,9 @@ class ContactFinder:
     def points(self, state: BodyState, slack: float) -> ContactPoints:
         """Contact points up to `slack` [m] apart, with their rates."""
         count = self.detect(state, slack)
-        rows = np.flatnonzero(self.found.separation[:count] <= slack)
         contacts = read_contacts(
-            self.found, rows, self.broad_phase.pairs, self.model, state, self.shapes, self.colliders,
-            self.multiply,
-        )  # fmt: skip
+            self.found, count, slack, self.broad_phase.pairs, self.model, state, self.surfaces, self.multiply
+        )
         if np.isnan(contacts.curve).all():
             return contacts
         return contacts._replace(curve=self._measure_curves(state, slack, contacts))

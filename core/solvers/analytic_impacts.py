@@ -12,18 +12,17 @@ e = 0 it never does, as the impulse then opposes the motion that it leaves.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .analytic_contacts import Array, ContactPoints, ContactSystem
+from .analytic_contacts import Array, ContactPoints
 from .friction_cone import ACCEPTED, solve_cone
-from .lcp import solve_lcp
+from .lcp import part_of, solve_lcp
 
 MAX_PASSES = 2000  # sequential passes over the contacts of one collision, then all are solved at once
 HALVINGS = 50
 
 
 def sequential_impulses(
-    contacts: ContactPoints, system: ContactSystem, velocity: Array, resting_speed: float,
+    contacts: ContactPoints, A, velocity: Array, resting_speed: float,
     *, passes: int = MAX_PASSES,
 ) -> tuple[Array, int]:  # fmt: skip
     """Resolve colliding pairs of bodies one by one, and again, until none collides.
@@ -32,6 +31,7 @@ def sequential_impulses(
     flat. Here the points of a pair are solved together, and the pairs one by one.
 
     Args:
+        A: Impulses to relative velocities [1/kg], shape (3 m, 3 m), an array or sparse.
         velocity: Relative velocities in the contact frames [m/s], shape (m, 3); changed in place.
         resting_speed: Approach slower than this is not a collision [m/s].
         passes: Most passes over all pairs.
@@ -46,7 +46,7 @@ def sequential_impulses(
     pairs = [np.flatnonzero(contacts.slot == slot) for slot in dict.fromkeys(contacts.slot.tolist())]
     points = [contacts.select(rows) for rows in pairs]
     rows_of = [(3 * rows[:, None] + np.arange(3)).ravel() for rows in pairs]
-    blocks = [_dense(_part(system.A, rows)) for rows in rows_of]
+    blocks = [_dense(part_of(A, rows)) for rows in rows_of]
     for done in range(passes):
         collided = False
         for rows, pair, block, where in zip(pairs, points, blocks, rows_of, strict=True):
@@ -58,10 +58,9 @@ def sequential_impulses(
             if len(rows) == 1:
                 p = single_impulse(block, u[0], float(pair.restitution[0]), float(pair.friction[0, 1]))[None]
             else:
-                own = ContactSystem(system.J, block, system.bodies)
-                p, _ = simultaneous_impulses(pair, own, u, np.where(bounces, pair.restitution, 0.0))
+                p, _ = simultaneous_impulses(pair, block, u, np.where(bounces, pair.restitution, 0.0))
             impulse[rows] += p
-            velocity += (system.A[:, where] @ p.ravel()).reshape(m, 3)
+            velocity += (A[:, where] @ p.ravel()).reshape(m, 3)
         if not collided:
             return impulse, done
     return impulse, passes
@@ -105,11 +104,12 @@ def _coulomb_impulse(K: Array, u: Array, e: float, friction: float) -> Array:
 
 
 def simultaneous_impulses(
-    contacts: ContactPoints, system: ContactSystem, velocity: Array, restitution: Array
+    contacts: ContactPoints, A, velocity: Array, restitution: Array
 ) -> tuple[Array, float]:
     """Impulses at all contacts at once: v+ + e v- >= 0, j >= 0, j (v+ + e v-) = 0; v+ >= 0 at the others.
 
     Args:
+        A: Impulses to relative velocities [1/kg], shape (3 m, 3 m), an array or sparse.
         velocity: Relative velocities in the contact frames [m/s], shape (m, 3).
         restitution: e of each contact, 0 where it rests; shape (m,).
 
@@ -129,15 +129,15 @@ def simultaneous_impulses(
         b[:, 0] += e * approach
         if not friction.any():
             normal = np.arange(0, 3 * m, 3)
-            solution = solve_lcp(_part(system.A, normal), b[:, 0])
+            solution = solve_lcp(part_of(A, normal), b[:, 0])
             residual = solution.residual
             return np.column_stack([solution.f, np.zeros((m, 2))])
-        found = solve_cone(system.A, b, friction)
+        found = solve_cone(A, b, friction)
         residual = found.residual
         return found.f
 
     def energy(p: Array) -> float:
-        return float(p.ravel() @ (velocity.ravel() + 0.5 * _dense(system.A @ p.ravel())))
+        return float(p.ravel() @ (velocity.ravel() + 0.5 * _dense(A @ p.ravel())))
 
     if not friction.any():
         return solve(restitution), residual
@@ -162,11 +162,6 @@ def _without_energy(impulse, energy, most: float) -> Array:
         else:
             high = middle
     return impulse(low)
-
-
-def _part(A, rows: NDArray[np.int64]):
-    """Some rows and columns of an array or sparse matrix."""
-    return A[np.ix_(rows, rows)] if isinstance(A, np.ndarray) else A[rows][:, rows].tocsc()
 
 
 def _dense(values) -> Array:

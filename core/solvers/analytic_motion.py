@@ -9,13 +9,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dynamics.body_state import DYNAMIC, KINEMATIC, BodyModel, BodyState, quat_multiply
+from ..dynamics.body_state import KINEMATIC, BodyModel, BodyState
+from ..dynamics.force_jacobian import rates_jacobian
 from ..dynamics.forces import AppliedForces
 from ..dynamics.integrators import IntegratorName, integrate
-from ..dynamics.motion import empty_plan, move_bodies, plan_free_motion, update_all_derived
-from .analytic_contacts import Array, ContactPoints, cross, relative_acceleration
+from ..dynamics.motion import empty_plan, move_bodies, plan_free_motion
+from .analytic_bodies import carry_bodies, free_accelerations, place_bodies, write_rates
+from .analytic_contacts import Array, ContactPoints, frame_velocity, relative_acceleration, wrenches
 from .analytic_events import ContactFinder
-from .analytic_rest import SolveCount, frame_velocity, slip_directions, solve_forces
+from .analytic_rest import SolveCount, slip_along, solve_forces
+from .analytic_rows import match_contacts
 
 # Absolute error of a step, in units of tolerance times rtol: 1e-10 at the default settings, a tenth of the
 # band within which bodies are in touch.
@@ -58,6 +61,7 @@ class Mover:
         self.rtol, self.tolerance, self.method = rtol, tolerance, method
         self.count = SolveCount()
         self.plan = empty_plan(len(model.mass))
+        self._allowed = self._allowed_errors()
 
     def fly(self, state: BodyState, h: float) -> BodyState:
         """All bodies after the time h of free motion: exact, see `dynamics/motion.py`."""
@@ -81,19 +85,43 @@ class Mover:
             new[held] = old[held]
         rows = np.flatnonzero(driven)
         if len(rows) and h > 0.0:
-            y = np.concatenate([state.c[rows], state.q[rows], state.v[rows], state.L[rows]], axis=1)
-            start, touch = copy_state(state), touch._replace(force=touch.force.copy())
+            c = np.zeros((len(rows), 3))
+            y = np.concatenate([c, state.q[rows], state.v[rows], state.L[rows]], axis=1).ravel()
+            moving, touch = (
+                np.flatnonzero(self.model.kind == KINEMATIC),
+                touch._replace(force=touch.force.copy()),
+            )
+            now = copy_state(state)
 
             def derivative(t: float, flat: Array) -> Array:
-                return self._derivative(start, rows, time, t, flat.reshape(-1, 13), touch)
+                carry_bodies(self.model, state, now, moving, t)
+                place_bodies(self.model, state, now, rows, flat.reshape(-1, 13))
+                return self._derivative(now, rows, time + t, touch)
 
-            allowed = ABSOLUTE * self.tolerance * self.rtol
-            y = integrate(self.integrator, derivative, 0.0, y.ravel(), h, rtol=self.rtol, atol=allowed,
-                          shortest=SHORTEST_STEP if len(touch.contacts.slot) else 0.0)  # fmt: skip
-            y = y.reshape(-1, 13)
-            _put(later, rows, y)
-            update_all_derived(self.model, later)
+            def jacobian(t: float, flat: Array) -> Array:
+                place_bodies(self.model, state, now, rows, flat.reshape(-1, 13))
+                return rates_jacobian(self.forces, now, time + t, rows)
+
+            # Contact forces answer applied ones, and locked axes the turning: those are left to differences.
+            is_plain = len(touch.force) == 0 and not self.model.lock_angular[rows].any()
+            y = integrate(
+                self.integrator, derivative, 0.0, y, h, rtol=self.rtol, atol=self._allowed[rows].ravel(),
+                shortest=SHORTEST_STEP if len(touch.force) else 0.0, jacobian=jacobian if is_plain else None,
+            )  # fmt: skip
+            place_bodies(self.model, state, later, rows, y.reshape(-1, 13))
         return later
+
+    def _allowed_errors(self) -> Array:
+        """Absolute error of a step in (c, q, v, L) of each body, shape (n, 13).
+
+        That of a length, and what moves a body's surface, or changes its speed in a second, by as much.
+        """
+        model, error = self.model, ABSOLUTE * self.tolerance * self.rtol
+        size = np.where(np.isfinite(model.bound), np.maximum(model.bound, self.tolerance), 1.0)
+        allowed = np.full((len(size), 13), error)
+        allowed[:, 3:7] /= size[:, None]
+        allowed[:, 10:] *= (model.inertia.max(axis=1) / size)[:, None]
+        return allowed
 
     def free_acceleration(self, state: BodyState, time: float) -> tuple[Array, Array, Array]:
         """Accelerations without contact (n, 3), and torques about the centres of mass (n, 3).
@@ -103,94 +131,42 @@ class Mover:
         Returns:
             a [m/s^2], alpha [rad/s^2], torque [N m], in which damping is counted.
         """
-        model = self.model
-        dynamic = (model.kind == DYNAMIC)[:, None]
         force, torque = self.forces.wrench(state, time)
-        a = np.where(model.inv_mass > 0.0, self.gravity, 0.0) + force * model.inv_mass
-        a -= model.damping[:, :1] * state.v * (model.inv_mass > 0.0)
-        torque = torque - model.damping[:, 1:] * state.L
-        turning = torque - cross(state.w, state.L)
-        alpha = np.einsum("nij,nj->ni", state.inv_I.reshape(-1, 3, 3), turning)
-        return np.where(dynamic, a, 0.0), np.where(dynamic, alpha, 0.0), np.where(dynamic, torque, 0.0)
+        a, alpha = np.empty_like(force), np.empty_like(force)
+        free_accelerations(self.model, state, self.gravity, force, torque, a, alpha)
+        return a, alpha, torque
 
     def with_contact(
         self, contacts: ContactPoints, force: Array, state: BodyState, a: Array, alpha: Array
-    ) -> tuple[Array, Array, Array]:
-        """Accelerations and torques with contact forces [N], shape (m, 3); the torques of contact alone."""
-        if len(force) == 0:
-            return a, alpha, np.zeros_like(a)
-        model = self.model
-        f = np.einsum("mrk,mr->mk", contacts.frame, force)
-        push, turn = np.zeros_like(a), np.zeros_like(a)
-        for side, sign in ((0, 1.0), (1, -1.0)):
-            np.add.at(push, contacts.body[:, side], sign * f)
-            np.add.at(turn, contacts.body[:, side], sign * cross(contacts.arm[:, side], f))
-        turn *= np.asarray(model.inv_inertia.any(axis=1))[:, None]
+    ) -> tuple[Array, Array]:
+        """Accelerations with contact forces [N], contact frames, shape (m, 3)."""
+        push, turn = wrenches(contacts, force, self.model)
         spin = np.einsum("nij,nj->ni", state.inv_I.reshape(-1, 3, 3), turn)
-        return a + push * model.inv_mass, alpha + spin, turn
+        return a + push * self.model.inv_mass, alpha + spin
 
-    def _derivative(self, start: BodyState, rows, time: float, t: float, y: Array, touch: Touch) -> Array:
-        """y' of the driven bodies at the time t after the step's start."""
-        state = copy_state(start)
-        moving = np.flatnonzero(self.model.kind == KINEMATIC)
-        state.c[moving] += t * start.v[moving]
-        state.q[moving] = _turned(start.q[moving], start.w[moving], t)
-        _put(state, rows, y)
-        update_all_derived(self.model, state)
-        a, alpha, torque = self.free_acceleration(state, time + t)
-        if len(touch.contacts.slot):
-            contacts, match = self._same_contacts(state, touch)
-            if len(contacts.slot):
-                slips = touch.slips[match]
-                before = np.einsum("mrk,mk->mr", contacts.frame[:, 1:], touch.slip[match])
-                slip = slip_directions(frame_velocity(contacts, state), slips, before, touch.resting_speed)
-                b = relative_acceleration(contacts, state, a, alpha)
-                force, _ = solve_forces(
-                    contacts,
-                    self.model,
-                    state,
-                    b,
-                    slip,
-                    touch.force[match],
-                    method=self.method,
-                    count=self.count,
-                )
-                touch.force[match] = force  # where the next evaluation starts from
-                a, _, turn = self.with_contact(contacts, force, state, a, alpha)
-                torque = torque + turn
-        w = state.w[rows]
-        dq = 0.5 * quat_multiply(np.concatenate([np.zeros((len(rows), 1)), w], axis=1), state.q[rows])
-        return np.concatenate([state.v[rows], dq, a[rows], torque[rows]], axis=1).ravel()
+    def _derivative(self, state: BodyState, rows: NDArray[np.int64], time: float, touch: Touch) -> Array:
+        """y' of the driven bodies; their contact forces are kept in `touch` for the next evaluation."""
+        a, alpha, torque = self.free_acceleration(state, time)
+        contacts, match = self._same_contacts(state, touch)
+        if len(match):
+            u = frame_velocity(contacts, state)
+            slip = slip_along(contacts, u, touch.slips[match], touch.slip[match], touch.resting_speed)
+            b = relative_acceleration(contacts, state, a, alpha)
+            force, _ = solve_forces(
+                contacts, self.model, state, b, slip, touch.force[match], method=self.method, count=self.count
+            )
+            touch.force[match] = force
+            push, turn = wrenches(contacts, force, self.model)
+            a, torque = a + push * self.model.inv_mass, torque + turn
+        rates = np.empty((len(rows), 13))
+        write_rates(state, rows, a, torque, rates)
+        return rates.ravel()
 
     def _same_contacts(self, state: BodyState, touch: Touch) -> tuple[ContactPoints, NDArray[np.int64]]:
         """The lasting contacts where they are now: by feature, else by pair where features have changed."""
-        now = self.finder.points(state, self.tolerance)
-        place = {key: i for i, key in enumerate(touch.contacts.identities())}
-        keys = now.identities()
-        known = [i for i, key in enumerate(keys) if key in place]
-        pairs = {keys[i][0] for i in known}
-        of_pair: dict[int, int] = {}
-        for i, slot in enumerate(touch.contacts.slot.tolist()):
-            of_pair.setdefault(slot, i)
-        chosen, match = [], []
-        for i, key in enumerate(keys):
-            if key in place:
-                chosen.append(i)
-                match.append(place[key])
-            elif key[0] not in pairs and key[0] in of_pair:
-                chosen.append(i)
-                match.append(of_pair[key[0]])
-        return now.select(np.array(chosen, np.int64)), np.array(match, np.int64)
-
-
-def _put(state: BodyState, rows, y: Array) -> None:
-    state.c[rows], state.v[rows], state.L[rows] = y[:, :3], y[:, 7:10], y[:, 10:]
-    state.q[rows] = y[:, 3:7] / np.linalg.norm(y[:, 3:7], axis=1, keepdims=True)
-
-
-def _turned(q: Array, w: Array, t: float) -> Array:
-    """Orientations after a steady turn."""
-    half = 0.5 * t * w
-    angle = np.linalg.norm(half, axis=1, keepdims=True)
-    turn = np.concatenate([np.cos(angle), half * np.sinc(angle / np.pi)], axis=1)
-    return quat_multiply(turn, q)
+        if len(touch.force) == 0:
+            return touch.contacts, np.zeros(0, np.int64)
+        now, then = self.finder.points(state, self.tolerance), touch.contacts
+        chosen, match = np.empty((2, len(now.slot)), np.int64)
+        count = match_contacts(now.slot, now.feature, then.slot, then.feature, chosen, match)
+        return now if count == len(chosen) else now.select(chosen[:count]), match[:count]

@@ -15,14 +15,15 @@ from ..dynamics.body_state import BodyModel, BodyState, quat_multiply
 from .analytic_contacts import (
     Array,
     ContactPoints,
-    ContactSystem,
+    apply_impulses,
     build_system,
-    cross,
     find_islands,
-    relative_velocity,
+    frame_velocity,
+    wrenches,
 )
+from .analytic_rows import slip_directions
 from .friction_cone import ACCEPTED, solve_cone
-from .lcp import solve_by_linear_programs, solve_lcp
+from .lcp import part_of, solve_by_linear_programs, solve_lcp
 
 INSTANT = 1e-9  # [s] of the time step whose impulse replaces forces that do not exist
 
@@ -45,27 +46,16 @@ class SolveCount:
             self.unsolved += 1
 
 
-def frame_velocity(contacts: ContactPoints, state: BodyState) -> Array:
-    """Relative velocities in the contact frames [m/s], shape (m, 3)."""
-    return np.einsum("mrk,mk->mr", contacts.frame, relative_velocity(contacts, state.v, state.w))
-
-
-def slip_directions(
-    velocity: Array, slips: NDArray[np.bool_], before: Array | None = None, slowest: float = 0.0
-) -> Array:
-    """Unit slip in (t1, t2), zero where the contact sticks, shape (m, 2).
-
-    `before` (m, 2), the direction at the step's start, is kept where the slip is slower than `slowest` [m/s],
-    and keeps it from turning round where the slip passes through zero: the step is cut there later.
-    """
-    direction = velocity[:, 1:].copy()
-    if before is not None:
-        direction *= np.where((direction * before).sum(axis=1) < 0.0, -1.0, 1.0)[:, None]
-    size = np.hypot(direction[:, 0], direction[:, 1])
-    direction = direction / np.maximum(size, 1e-300)[:, None]
-    if before is not None:
-        direction = np.where((size > slowest)[:, None], direction, before)
-    return np.asarray(direction * slips[:, None], float)
+def slip_along(
+    contacts: ContactPoints, u: Array, slips: NDArray[np.bool_], along: Array | None = None,
+    slowest: float = 0.0,
+) -> Array:  # fmt: skip
+    """Unit slip in (t1, t2), zero where the contact sticks, shape (m, 2); see `slip_directions`."""
+    slip = np.empty((len(u), 2))
+    slip_directions(
+        u, contacts.frame, slips, np.zeros((len(u), 3)) if along is None else along, slowest, slip
+    )
+    return slip
 
 
 def solve_forces(
@@ -92,13 +82,12 @@ def solve_forces(
     """
     force, unsolved = np.zeros((len(b), 3)), []
     for rows in find_islands(contacts, model):
-        island = contacts.select(rows)
-        system = build_system(island, model, state)
+        island = contacts if len(rows) == len(b) else contacts.select(rows)
+        A = build_system(island, model, state)
         sliding = slip[rows].any(axis=1)
         friction = np.where(sliding, island.friction[:, 1], island.friction[:, 0])
         if not friction.any():
-            normal = np.arange(0, 3 * len(rows), 3)
-            A = _part(system, normal)
+            A = part_of(A, np.arange(0, 3 * len(rows), 3))
             if method == "lp":
                 f, wrong = solve_by_linear_programs(A, b[rows, 0])
                 count.wrong_guesses += wrong
@@ -108,8 +97,8 @@ def solve_forces(
                 f, residual = solution.f, solution.residual
             force[rows, 0] = np.where(np.isfinite(f), f, 0.0)
         else:
-            start = guess[rows] if guess[rows].any() else _frictionless(system, b[rows])
-            solution = solve_cone(system.A, b[rows], friction, slip=slip[rows], guess=start)
+            start = guess[rows] if guess[rows].any() else _frictionless(A, b[rows])
+            solution = solve_cone(A, b[rows], friction, slip=slip[rows], guess=start)
             force[rows], residual = solution.f, solution.residual
         count.note(residual)
         if residual > ACCEPTED:
@@ -117,15 +106,10 @@ def solve_forces(
     return force, unsolved
 
 
-def _part(system: ContactSystem, rows: NDArray[np.int64]):
-    A = system.A
-    return A[np.ix_(rows, rows)] if isinstance(A, np.ndarray) else A[rows][:, rows].tocsc()
-
-
-def _frictionless(system: ContactSystem, b: Array) -> Array:
+def _frictionless(A, b: Array) -> Array:
     """Forces as if there were no friction: where to start from."""
     force = np.zeros_like(b)
-    force[:, 0] = solve_lcp(_part(system, np.arange(0, 3 * len(b), 3)), b[:, 0]).f
+    force[:, 0] = solve_lcp(part_of(A, np.arange(0, 3 * len(b), 3)), b[:, 0]).f
     return force
 
 
@@ -137,10 +121,10 @@ def impulse_without_collision(
     A step of length h has the velocities u + h b + A p; for h to zero p vanishes where forces exist and
     tends to an impulse that ends the slip where they do not.
     """
-    system = build_system(contacts, model, state)
+    A = build_system(contacts, model, state)
     u = frame_velocity(contacts, state)
-    stop = solve_lcp(system.A, u.ravel(), free=np.ones(3 * len(u), bool)).f.reshape(-1, 3)
-    solution = solve_cone(system.A, u + INSTANT * b, contacts.friction[:, 1], guess=stop)
+    stop = solve_lcp(A, u.ravel(), free=np.ones(3 * len(u), bool)).f.reshape(-1, 3)
+    solution = solve_cone(A, u + INSTANT * b, contacts.friction[:, 1], guess=stop)
     return solution.f, solution.residual
 
 
@@ -158,49 +142,37 @@ def hold_contacts(
     """
     for rows in find_islands(contacts, model):
         island = contacts.select(rows)
-        system = build_system(island, model, state)
+        A = build_system(island, model, state)
         held = np.column_stack([np.ones(len(rows), bool), sticks[rows], sticks[rows]]).ravel()
         keep = np.flatnonzero(held)
-        A, equal = _part(system, keep), np.ones(len(keep), bool)
         p = np.zeros(3 * len(rows))
         u = frame_velocity(island, state).ravel()[keep]
         if np.abs(u).max() > 1e-15:
-            p[keep] = solve_lcp(A, u, free=equal).f
-            _push(island, p.reshape(-1, 3), model, state, positions=False)
+            p[keep] = solve_lcp(part_of(A, keep), u, free=np.ones(len(keep), bool)).f
+            apply_impulses(island, p.reshape(-1, 3), model, state)
         normal = np.arange(0, 3 * len(rows), 3)
         if np.abs(island.separation).max() > 1e-13:
             p = np.zeros(3 * len(rows))
-            p[normal] = solve_lcp(_part(system, normal), island.separation, free=np.ones(len(rows), bool)).f
-            _push(island, p.reshape(-1, 3), model, state, positions=True)
+            p[normal] = solve_lcp(part_of(A, normal), island.separation, free=np.ones(len(rows), bool)).f
+            _displace(island, p.reshape(-1, 3), model, state)
 
 
 def part_overlaps(contacts: ContactPoints, model: BodyModel, state: BodyState) -> None:
     """Move overlapping bodies apart without a velocity: J q + s >= 0, least q in the masses' metric."""
     for rows in find_islands(contacts, model):
         island = contacts.select(rows)
-        system = build_system(island, model, state)
+        A = build_system(island, model, state)
         p = np.zeros((len(rows), 3))
-        p[:, 0] = solve_lcp(_part(system, np.arange(0, 3 * len(rows), 3)), island.separation).f
-        _push(island, p, model, state, positions=True)
+        p[:, 0] = solve_lcp(part_of(A, np.arange(0, 3 * len(rows), 3)), island.separation).f
+        _displace(island, p, model, state)
 
 
-def _push(
-    contacts: ContactPoints, impulse: Array, model: BodyModel, state: BodyState, *, positions: bool
-) -> None:
-    """Apply impulses to velocities, or move positions by what they would do in a unit of time."""
-    p = np.einsum("mrk,mr->mk", contacts.frame, impulse)
-    n = len(model.mass)
-    momentum, spin = np.zeros((n, 3)), np.zeros((n, 3))
-    for side, sign in ((0, 1.0), (1, -1.0)):
-        np.add.at(momentum, contacts.body[:, side], sign * p)
-        np.add.at(spin, contacts.body[:, side], sign * cross(contacts.arm[:, side], p))
-    if not positions:
-        state.v[:] += model.inv_mass * momentum
-        state.L[:] += spin * np.asarray(model.inv_inertia.any(axis=1))[:, None]
-        return
+def _displace(contacts: ContactPoints, impulse: Array, model: BodyModel, state: BodyState) -> None:
+    """Move positions by what impulses would do in a unit of time."""
+    momentum, spin = wrenches(contacts, impulse, model)
     state.c[:] += model.inv_mass * momentum
-    turn = np.einsum("nij,nj->ni", state.inv_I.reshape(n, 3, 3), spin)
-    quaternion = np.concatenate([np.ones((n, 1)), 0.5 * turn], axis=1)
+    turn = np.einsum("nij,nj->ni", state.inv_I.reshape(-1, 3, 3), spin)
+    quaternion = np.concatenate([np.ones((len(turn), 1)), 0.5 * turn], axis=1)
     turned = np.flatnonzero(turn.any(axis=1))
     q = quat_multiply(quaternion[turned], state.q[turned])
     state.q[turned] = q / np.linalg.norm(q, axis=1, keepdims=True)

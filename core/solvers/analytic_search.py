@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dynamics.body_state import BodyState
-from .analytic_contacts import Array
+from .analytic_contacts import Array, frame_velocity
 from .analytic_events import ContactFinder, Gaps, find_root
 from .analytic_motion import Mover, Touch
-from .analytic_rest import frame_velocity
 
 # Parts of the tolerance [m]: a pair is in touch within BAND; DEPTH is how far a step may look past a contact.
 BAND, DEPTH = 1e-4, 2e-4

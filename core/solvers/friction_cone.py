@@ -16,21 +16,23 @@ Limits: with friction there may be no forces at all (Painleve 1895: a rod that s
 several. Then the residual stays large and the caller takes an impulse instead.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..jit import kernel
 from .lcp import Array
 
 # How far A is moved from singular, in parts of its diagonal, in the proximal steps: much at first, as
 # Newton's method goes astray along what a curved cone leaves undetermined; then less, where that is slow.
 PROXIMAL = (1e-4, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-8, 1e-9, 1e-9, 1e-9)
+CLOSE = 1e-8  # for forces of a moment ago, which mostly are close enough to start from
 GOOD_ENOUGH = 1e-12  # residual relative to b at which the search ends
 ROUND_OFF, NEAR = 1e-13, 1e-10  # where Newton's method ends, and where it ends when it stops improving
 ACCEPTED = 1e-9  # and the largest that counts as a solution
 NEWTON_STEPS, SWEEPS = 40, 60
-LARGE = 3 * 100  # rows from which sparse factors are taken
 
 
 class ConeSolution(NamedTuple):
@@ -66,18 +68,7 @@ def solve_cone(
         The solution; its residual stays above `ACCEPTED` where none was found.
     """
     m = len(b)
-    diagonal = A.diagonal().reshape(m, 3).mean(axis=1)
-    scale = np.repeat(1.0 / np.sqrt(diagonal), 3)
-    slip = np.zeros((m, 2)) if slip is None else slip
-    scaled = b.ravel() * scale
-    problem = _Problem(
-        _scaled(A, scale),
-        scaled,
-        friction,
-        slip,
-        np.asarray(slip.any(axis=1)),
-        float(np.abs(scaled).max(initial=0.0)),
-    )
+    problem, scale = _scaled_problem(A, b, friction, slip)
     if problem.load == 0.0:
         return ConeSolution(np.zeros((m, 3)), b.copy(), 0.0)
     f = np.zeros(3 * m) if guess is None else guess.ravel() / scale
@@ -92,15 +83,21 @@ def solve_cone(
 
 def cone_residual(A, b: Array, friction: Array, f: Array, slip: Array | None = None) -> float:
     """Residual of the conditions above at forces f (m, 3), relative to the largest |b|."""
+    problem, scale = _scaled_problem(A, b, friction, slip)
+    x = f.ravel() / scale
+    error = _evaluate(problem, x, problem.A @ x + problem.b)[1]
+    return error / problem.load if problem.load > 0.0 else error
+
+
+def _scaled_problem(A, b: Array, friction: Array, slip: Array | None) -> tuple[_Problem, Array]:
+    """The problem, scaled so that contacts of bodies of very different masses count alike, and the scales."""
     m = len(b)
     scale = np.repeat(1.0 / np.sqrt(A.diagonal().reshape(m, 3).mean(axis=1)), 3)
     slip = np.zeros((m, 2)) if slip is None else slip
     scaled = b.ravel() * scale
     load = float(np.abs(scaled).max(initial=0.0))
-    problem = _Problem(_scaled(A, scale), scaled, friction, slip, np.asarray(slip.any(axis=1)), load)
-    x = f.ravel() / scale
-    error = np.abs(_natural_map(problem, x, problem.A @ x + scaled)).max(initial=0.0)
-    return float(error / load) if load > 0.0 else float(error)
+    friction = np.ascontiguousarray(friction)
+    return _Problem(_scaled(A, scale), scaled, friction, slip, slip.any(axis=1), load), scale
 
 
 def _scaled(A, scale: Array):
@@ -111,25 +108,88 @@ def _scaled(A, scale: Array):
     return (diags(scale) @ A @ diags(scale)).tocsr()
 
 
-def _natural_map(problem: _Problem, f: Array, w: Array) -> Array:
-    """F(f) = f - projection of f - w on what the conditions allow."""
-    y = (f - w).reshape(-1, 3)
-    x = f.reshape(-1, 3)
-    normal = np.maximum(y[:, 0], 0.0)
-    limit = problem.friction * normal
-    size = np.sqrt(y[:, 1] ** 2 + y[:, 2] ** 2)
-    inside = np.minimum(1.0, limit / np.maximum(size, 1e-300))
-    tangential = np.where(problem.slips[:, None], -limit[:, None] * problem.slip, y[:, 1:] * inside[:, None])
-    return np.column_stack([x[:, 0] - normal, x[:, 1:] - tangential]).ravel()
+@kernel
+def natural_map(f, w, friction, slip, slips, F_out):
+    """F(f) = f - projection of f - w on what the conditions allow, rows of three as vectors (3 m,).
+
+    Returns:
+        The largest |F_i|, and F . F.
+    """
+    largest, merit = 0.0, 0.0
+    for c in range(friction.shape[0]):
+        i = 3 * c
+        normal = max(f[i] - w[i], 0.0)
+        limit = friction[c] * normal
+        if slips[c]:
+            t1, t2 = -limit * slip[c, 0], -limit * slip[c, 1]
+        else:
+            t1, t2 = f[i + 1] - w[i + 1], f[i + 2] - w[i + 2]
+            size = math.sqrt(t1 * t1 + t2 * t2)
+            if size > limit:
+                t1, t2 = t1 * limit / size, t2 * limit / size
+        F_out[i], F_out[i + 1], F_out[i + 2] = f[i] - normal, f[i + 1] - t1, f[i + 2] - t2
+        for k in range(3):
+            largest = max(largest, abs(F_out[i + k]))
+            merit += F_out[i + k] * F_out[i + k]
+    return largest, merit
+
+
+@kernel
+def projection_derivative(f, w, friction, slip, slips, P_out):
+    """Derivative of the projection at f - w, vectors (3 m,), shape (m, 3, 3)."""
+    for c in range(friction.shape[0]):
+        P = P_out[c]
+        for i in range(3):
+            P[i, 0], P[i, 1], P[i, 2] = 0.0, 0.0, 0.0
+        normal = f[3 * c] - w[3 * c]
+        if normal <= 0.0:
+            continue
+        P[0, 0] = 1.0
+        if slips[c]:
+            P[1, 0], P[2, 0] = -friction[c] * slip[c, 0], -friction[c] * slip[c, 1]
+            continue
+        t1, t2 = f[3 * c + 1] - w[3 * c + 1], f[3 * c + 2] - w[3 * c + 2]
+        size, limit = math.sqrt(t1 * t1 + t2 * t2), friction[c] * normal
+        if size <= limit:  # sticks
+            P[1, 1], P[2, 2] = 1.0, 1.0
+            continue
+        t1, t2, part = t1 / size, t2 / size, limit / size
+        P[1, 0], P[2, 0] = friction[c] * t1, friction[c] * t2
+        P[1, 1], P[2, 2] = part * (1.0 - t1 * t1), part * (1.0 - t2 * t2)
+        P[1, 2], P[2, 1] = -part * t1 * t2, -part * t1 * t2
+
+
+@kernel
+def newton_matrix(A, P, softness, matrix_out):
+    """dF = I - P (I - A - softness I), shape (3 m, 3 m), for the blocks P, shape (m, 3, 3)."""
+    n = A.shape[0]
+    for c in range(P.shape[0]):
+        for i in range(3):
+            row = matrix_out[3 * c + i]
+            p0, p1, p2 = P[c, i, 0], P[c, i, 1], P[c, i, 2]
+            for j in range(n):
+                row[j] = p0 * A[3 * c, j] + p1 * A[3 * c + 1, j] + p2 * A[3 * c + 2, j]
+            for k in range(3):
+                row[3 * c + k] += (softness - 1.0) * P[c, i, k]
+            row[3 * c + i] += 1.0
+
+
+def _evaluate(problem: _Problem, f: Array, w: Array) -> tuple[Array, float, float]:
+    """F(f), its largest entry and F . F."""
+    F = np.empty_like(f)
+    return F, *natural_map(f, w, problem.friction, problem.slip, problem.slips, F)
+
+
+def _residual(problem: _Problem, f: Array) -> float:
+    return _evaluate(problem, f, problem.A @ f + problem.b)[1] / problem.load
 
 
 def _proximal_newton(problem: _Problem, f: Array) -> tuple[Array, float]:
     """Proximal steps, each solved by Newton's method; returns the best f and its residual."""
-    A, b, load = problem.A, problem.b, problem.load
-    best, best_residual = f, float(np.abs(_natural_map(problem, f, A @ f + b)).max()) / load
-    for softness in PROXIMAL:
-        f = _newton(problem, f, f, softness)
-        residual = float(np.abs(_natural_map(problem, f, A @ f + b)).max()) / load
+    best, best_residual = f, _residual(problem, f)
+    for softness in (CLOSE, *PROXIMAL) if best_residual < 1.0 else PROXIMAL:
+        f = _newton(problem, f, softness)
+        residual = _residual(problem, f)
         if residual < best_residual:
             best, best_residual = f, residual
         if best_residual <= GOOD_ENOUGH:
@@ -137,81 +197,55 @@ def _proximal_newton(problem: _Problem, f: Array) -> tuple[Array, float]:
     return best, best_residual
 
 
-def _newton(problem: _Problem, f: Array, anchor: Array, softness: float) -> Array:
-    """Solve F = 0 for w = A f + b + softness (f - anchor)."""
-
-    def evaluate(x: Array) -> tuple[Array, Array]:
-        w = problem.A @ x + problem.b + softness * (x - anchor)
-        return w, _natural_map(problem, x, w)
-
-    w, F = evaluate(f)
+def _newton(problem: _Problem, anchor: Array, softness: float) -> Array:
+    """Solve F = 0 for w = A f + b + softness (f - anchor), from the anchor on."""
+    shifted = problem.b - softness * anchor
+    f, w = anchor, problem.A @ anchor + problem.b
+    F, size, merit = _evaluate(problem, f, w)
     for _ in range(NEWTON_STEPS):
-        size = float(np.abs(F).max())
         if size <= ROUND_OFF * problem.load:
             break
         step = _newton_step(problem, f, w, F, softness)
         if step is None:
             break
-        length, merit = 1.0, float(F @ F)
+        length = 1.0
         while True:
             trial = f + length * step
-            w_trial, F_trial = evaluate(trial)
-            better = float(F_trial @ F_trial) < merit * (1.0 - 1e-4 * length)
+            w_trial = problem.A @ trial + (shifted + softness * trial)
+            F_trial, size_trial, merit_trial = _evaluate(problem, trial, w_trial)
+            better = merit_trial < merit * (1.0 - 1e-4 * length)
             if better or length < 1e-3 or size <= NEAR * problem.load:
                 break
             length *= 0.5
         if not better and size <= NEAR * problem.load:
             break  # round-off: no step makes it better
-        f, w, F = trial, w_trial, F_trial
+        f, w, F, size, merit = trial, w_trial, F_trial, size_trial, merit_trial
     return f
 
 
 def _newton_step(problem: _Problem, f: Array, w: Array, F: Array, softness: float) -> Array | None:
-    """Solve dF step = -F with dF = I - P' (I - A - softness I), P' the derivative of the projection."""
-    m = len(problem.friction)
-    P = _projection_derivative(problem, (f - w).reshape(m, 3))
-    if isinstance(problem.A, np.ndarray):
-        B = problem.A + softness * np.eye(3 * m)
-        PB = np.einsum("mij,mjk->mik", P, B.reshape(m, 3, 3 * m)).reshape(3 * m, 3 * m)
-        for i in range(3):
-            for j in range(3):
-                PB[np.arange(i, 3 * m, 3), np.arange(j, 3 * m, 3)] += (i == j) - P[:, i, j]
-        try:
-            step = np.linalg.solve(PB, -F)
-        except np.linalg.LinAlgError:
-            return None
-        return step if np.isfinite(step).all() else None
+    """Solve dF step = -F; None where dF is singular."""
+    A, m = problem.A, len(problem.friction)
+    P = np.empty((m, 3, 3))
+    projection_derivative(f, w, problem.friction, problem.slip, problem.slips, P)
+    if isinstance(A, np.ndarray):
+        from scipy.linalg.lapack import dgesv  # pyright: ignore[reportAttributeAccessIssue]
+
+        matrix = np.empty((3 * m, 3 * m))
+        newton_matrix(A, P, softness, matrix)
+        _, _, step, singular = dgesv(matrix, -F)
+        return None if singular or not np.isfinite(step).all() else step
     from scipy.sparse import bsr_matrix, identity
     from scipy.sparse.linalg import splu
 
     blocks = bsr_matrix((P, np.arange(m), np.arange(m + 1)), shape=(3 * m, 3 * m)).tocsr()
     one = identity(3 * m, format="csr")
-    matrix = (one - blocks + blocks @ (problem.A + softness * one)).tocsc()
+    matrix = (one - blocks + blocks @ (A + softness * one)).tocsc()
     try:
         step = splu(matrix).solve(-F)
     except RuntimeError:  # exactly singular
         return None
     return step if np.isfinite(step).all() else None
-
-
-def _projection_derivative(problem: _Problem, y: Array) -> Array:
-    """Derivative of the projection at y (m, 3), shape (m, 3, 3)."""
-    m = len(y)
-    P = np.zeros((m, 3, 3))
-    active = y[:, 0] > 0.0
-    P[active, 0, 0] = 1.0
-    slipping = active & problem.slips
-    P[slipping, 1:, 0] = -problem.friction[slipping, None] * problem.slip[slipping]
-    size = np.sqrt(y[:, 1] ** 2 + y[:, 2] ** 2)
-    limit = problem.friction * y[:, 0]
-    sticking = active & ~problem.slips & (size <= limit)
-    P[sticking, 1, 1] = P[sticking, 2, 2] = 1.0
-    begins = np.flatnonzero(active & ~problem.slips & (size > limit))
-    along = y[begins, 1:] / size[begins, None]
-    P[begins, 1:, 0] = problem.friction[begins, None] * along
-    turn = np.eye(2) - along[:, :, None] * along[:, None, :]
-    P[begins, 1:, 1:] = (limit[begins] / size[begins])[:, None, None] * turn
-    return P
 
 
 def _sweep(problem: _Problem, f: Array) -> Array:

@@ -38,6 +38,11 @@ class LcpSolution(NamedTuple):
     pivots: int  # contacts that changed sides
 
 
+def part_of(A, rows: NDArray[np.int64]):
+    """Some rows and columns of an array or sparse matrix."""
+    return A[np.ix_(rows, rows)] if isinstance(A, np.ndarray) else A[rows][:, rows].tocsc()
+
+
 def natural_residual(A, b: Array, f: Array, free: NDArray[np.bool_] | None = None) -> float:
     """Largest violation of the three conditions, relative to the largest |b|; 0 for a solution.
 

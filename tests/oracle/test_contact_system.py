@@ -9,9 +9,13 @@ import scenes
 from topple.compilation import compile_kernels
 from topple.dynamics.motion import update_all_derived
 from topple.solvers.analytic import AnalyticSolver, build_pipeline
-from topple.solvers.analytic_contacts import apply_impulses, build_system, relative_acceleration
+from topple.solvers.analytic_contacts import (
+    apply_impulses,
+    build_system,
+    frame_velocity,
+    relative_acceleration,
+)
 from topple.solvers.analytic_motion import copy_state
-from topple.solvers.analytic_rest import frame_velocity
 
 PAIRS = [
     {"plane", "tip"}, {"lower", "upper"}, {"slab", "slab ball"}, {"slab two", "slab tip"},
@@ -102,13 +106,11 @@ def test_a_maps_impulses_to_velocities(pipeline, monkeypatch, large):
     if large:
         monkeypatch.setattr("topple.solvers.analytic_contacts.SPARSE_FROM", 0)
     contacts = touching(pipeline, pipeline.state)
-    system = build_system(contacts, pipeline.model, pipeline.state)
+    A = build_system(contacts, pipeline.model, pipeline.state)
     p = np.random.default_rng(0).normal(size=(len(contacts.slot), 3))
     state = copy_state(pipeline.state)
     before = frame_velocity(contacts, state)
     apply_impulses(contacts, p, pipeline.model, state)
     update_all_derived(pipeline.model, state)
     change = frame_velocity(contacts, state) - before
-    np.testing.assert_allclose((system.A @ p.ravel()).reshape(-1, 3), change, rtol=0, atol=1e-11)
-    velocity = np.concatenate([state.v, state.w], axis=1)[system.bodies].ravel()
-    np.testing.assert_allclose((system.J @ velocity).reshape(-1, 3), before + change, atol=1e-11)
+    np.testing.assert_allclose((A @ p.ravel()).reshape(-1, 3), change, rtol=0, atol=1e-11)

@@ -149,3 +149,29 @@ def test_missing_body_and_wrong_solver():
     scene.add(topple.Thruster(body="a", force=(1, 0, 0)))
     with pytest.raises(topple.SolverError, match="use solver='analytic'"):
         topple.simulate(scene, frames=1)
+
+
+STIFF = topple.Spring(body_a="ball", stiffness=1e6, length=0.5, damping=20.0)
+
+
+@pytest.mark.parametrize("integrator", ["euler", "rk4"])
+def test_stiff_spring_is_lost(integrator):
+    """w = sqrt(k / m) = 1000 / s with steps of 1/24 s: w h = 42, beyond 2 (Euler) and 2.8 (RK4)."""
+    scene = space(topple.Body("ball", BALL, mass=1.0, position=(0.51, 0, 0)), forces=[STIFF])
+    solver = topple.AnalyticSolver(integrator=integrator)
+    with np.errstate(all="ignore"), pytest.raises(topple.SolverError, match="'ball' have no finite motion"):
+        topple.simulate(scene, seconds=20.0, fps=24, solver=solver)
+
+
+@pytest.mark.parametrize("on_plane", [False, True])
+def test_stiff_spring_is_held_by_backward_euler(on_plane):
+    """The same spring comes to rest at its length; on a plane too, where contact forces answer it."""
+    scene = space(topple.Body("ball", BALL, mass=1.0, position=(0.51, 0, 0), friction=0.0), forces=[STIFF])
+    if on_plane:
+        scene = topple.Scene(bodies=scene.bodies, forces=[STIFF])
+        scene.add(topple.Body("plane", topple.Plane((0, 0, 1), -0.1), kind="static"))
+    solver = topple.AnalyticSolver(integrator="backward_euler")
+    trajectory = topple.simulate(scene, seconds=1.0, fps=24, solver=solver)
+    assert np.linalg.norm(trajectory.position[-1, 0]) == pytest.approx(0.5, abs=1e-6)
+    assert np.abs(trajectory.linear_velocity[-1, 0]).max() < 1e-6
+    assert np.abs(trajectory.position[:, 0]).max() <= 0.51

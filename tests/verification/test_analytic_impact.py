@@ -6,9 +6,8 @@ import scenes
 import topple
 from topple.diagnostics import kinetic_energy, total_energy
 from topple.solvers.analytic import build_pipeline
-from topple.solvers.analytic_contacts import build_system
+from topple.solvers.analytic_contacts import build_system, frame_velocity
 from topple.solvers.analytic_impacts import sequential_impulses
-from topple.solvers.analytic_rest import frame_velocity
 
 G = 9.81
 
@@ -115,9 +114,9 @@ def test_heavy_onto_light_sequential(passes, figure):
         [pipeline.names.index("plane") not in pair for pair in contacts.body], kind="stable"
     )
     contacts = contacts.select(floor_first)
-    system = build_system(contacts, pipeline.model, pipeline.state)
+    A = build_system(contacts, pipeline.model, pipeline.state)
     velocity = frame_velocity(contacts, pipeline.state)
-    impulse, done = sequential_impulses(contacts, system, velocity, 1e-12, passes=passes)
+    impulse, done = sequential_impulses(contacts, A, velocity, 1e-12, passes=passes)
     assert done == passes
     heavy = [pipeline.names.index("heavy") in pair for pair in contacts.body]
     left = -1.0 + impulse[heavy, 0].sum() / 9.0

@@ -1,0 +1,71 @@
+"""Motion of bodies under forces as kernels: their states as one vector y, and its rates.
+
+y holds (c, q, v, L) of each driven body, as in Baraff 1997, section 2 (with v for P): 13 numbers. Its c is
+measured from where the body was at the start of the step, so that errors do not depend on where that is.
+"""
+
+from ..dynamics.body_state import DYNAMIC
+from ..dynamics.motion import update_derived
+from ..jit import kernel
+from ..math3 import mat3, quat, vec3
+
+
+@kernel
+def place_bodies(model, start, state, rows, y):
+    """Write y, shape (k, 13), to the bodies `rows`, with quaternions normalized, and what follows from it."""
+    for k in range(rows.shape[0]):
+        i = rows[k]
+        q = quat.normalize((y[k, 3], y[k, 4], y[k, 5], y[k, 6]))
+        state.q[i, 0], state.q[i, 1], state.q[i, 2], state.q[i, 3] = q
+        for x in range(3):
+            state.c[i, x] = start.c[i, x] + y[k, x]
+            state.v[i, x], state.L[i, x] = y[k, 7 + x], y[k, 10 + x]
+        update_derived(model, state, i)
+
+
+@kernel
+def carry_bodies(model, start, state, rows, t):
+    """Write where the bodies `rows` are after the time t [s] if they keep the velocities they have."""
+    for k in range(rows.shape[0]):
+        i = rows[k]
+        turn = quat.exp(vec3.scale(vec3.load(start.w, i), t))
+        q = quat.multiply(turn, quat.load(start.q, i))
+        state.q[i, 0], state.q[i, 1], state.q[i, 2], state.q[i, 3] = q
+        for x in range(3):
+            state.c[i, x] = start.c[i, x] + t * start.v[i, x]
+        update_derived(model, state, i)
+
+
+@kernel
+def free_accelerations(model, state, gravity, force, torque, a_out, alpha_out):
+    """Accelerations of all bodies without contact [m/s^2], [rad/s^2], shapes (n, 3).
+
+    Equation: a = F / m, alpha = I^-1 (tau - w x L): C-10 of Baraff 1997, appendix C.
+
+    Args:
+        force, torque: Applied forces [N] and torques [N m]; the torques get the damping added.
+    """
+    for i in range(state.c.shape[0]):
+        is_dynamic = model.kind[i] == DYNAMIC
+        for x in range(3):
+            g = gravity[x] if model.inv_mass[i, x] > 0.0 else 0.0
+            damping = model.damping[i, 0] * state.v[i, x] if model.inv_mass[i, x] > 0.0 else 0.0
+            a_out[i, x] = g + force[i, x] * model.inv_mass[i, x] - damping if is_dynamic else 0.0
+            torque[i, x] = torque[i, x] - model.damping[i, 1] * state.L[i, x] if is_dynamic else 0.0
+        turning = vec3.cross(vec3.load(state.w, i), vec3.load(state.L, i))
+        alpha = mat3.transform(mat3.load(state.inv_I, i), vec3.subtract(vec3.load(torque, i), turning))
+        for x in range(3):
+            alpha_out[i, x] = alpha[x] if is_dynamic else 0.0
+
+
+@kernel
+def write_rates(state, rows, a, torque, rates_out):
+    """y' of the bodies `rows`, shape (k, 13), from accelerations and torques of all bodies, shapes (n, 3)."""
+    for k in range(rows.shape[0]):
+        i = rows[k]
+        dq = quat.multiply((0.0, state.w[i, 0], state.w[i, 1], state.w[i, 2]), quat.load(state.q, i))
+        for x in range(4):
+            rates_out[k, 3 + x] = 0.5 * dq[x]
+        for x in range(3):
+            rates_out[k, x] = state.v[i, x]
+            rates_out[k, 7 + x], rates_out[k, 10 + x] = a[i, x], torque[i, x]
