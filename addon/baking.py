@@ -1,4 +1,4 @@
-"""A bake from end to end: read the scene, solve it, write the keyframes."""
+"""A bake from end to end: read the scene, solve it, show it or write its keyframes."""
 
 from __future__ import annotations  # naming core's types must not load the solver
 
@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import bpy
 
 from .. import core
-from .scene_reader import SceneReading, read_scene
+from . import live_bakes, messages
+from .live_bakes import LiveBake
+from .scene_reader import read_scene
 from .trajectory_writer import write_trajectory
 
 
@@ -22,35 +24,56 @@ class BakeSummary:
     warnings: tuple[str, ...]
 
 
-def bake_scene(context: bpy.types.Context, progress: Callable[[str, int, int], None]) -> BakeSummary:
-    """Bake the Topple bodies of the context's view layer into keyframes.
+def prepare(
+    context: bpy.types.Context, *, on_disk: bool, resume_at: int | None = None, until_rest: float | None = None
+) -> LiveBake:
+    """Read the context's scene; the bake that comes back has not begun yet.
 
     Raises:
         ToppleError: Says what to change; the scene is as it was.
     """
     reading = read_scene(context)
-    trajectory = core.simulate(
-        reading.scene,
-        frames=reading.frames,
-        fps=reading.fps,
-        solver=_solver(context.scene.topple),
-        progress=progress,
+    return live_bakes.prepare(
+        context.scene,
+        context.view_layer,
+        reading,
+        on_disk=on_disk,
+        resume_at=resume_at,
+        until_rest=until_rest,
     )
-    write_trajectory(reading.keyed, trajectory, reading.unit, reading.first_frame)
+
+
+def bake_now(bake: LiveBake, progress: Callable[[str, int, int], None]) -> None:
+    """Do the work of a bake in a plain loop.
+
+    Raises:
+        SolverError: The work failed; says what to change.
+    """
+    assert bake.job is not None
+    bake.job.run(progress)
+    if bake.job.state == "failed":
+        raise core.SolverError(bake.job.error)
+
+
+def write_keyframes(context: bpy.types.Context, bake: LiveBake) -> None:
+    """Write what there is of a bake into keyframes."""
+    write_trajectory(bake.keyed, bake.trajectory(), bake.unit, bake.first_frame)
     context.view_layer.update()
-    return _summary(reading, trajectory)
 
 
-def _solver(settings: bpy.types.PropertyGroup) -> core.ImpulseSolver | core.AnalyticSolver:
-    if settings.solver == "analytic":
-        return core.AnalyticSolver()
-    return core.ImpulseSolver(time_step=1.0 / settings.steps_per_second, tolerance=settings.tolerance)
-
-
-def _summary(reading: SceneReading, trajectory: core.Trajectory) -> BakeSummary:
+def summary(bake: LiveBake) -> BakeSummary:
+    """What a bake that has ended has to say."""
+    notes = bake.job.notes if bake.job is not None else []
+    outcome = bake.outcome
+    missing = [target.name for target in bake.keyed if target.name not in bake.objects()]
     return BakeSummary(
-        bodies=len(reading.keyed),
-        frames=reading.frames,
-        max_penetration=trajectory.report.max_penetration,
-        warnings=(*reading.notes, *trajectory.report.warnings),
+        bodies=len(bake.keyed),
+        frames=max(len(bake.frames) - 1, 0),
+        max_penetration=bake.frames[-1].deepest if bake.frames else 0.0,
+        warnings=(
+            *notes,
+            *outcome.get("notes", ()),
+            *outcome.get("report", {}).get("warnings", ()),
+            *([messages.objects_gone(missing)] if missing else []),
+        ),
     )

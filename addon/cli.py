@@ -20,16 +20,19 @@ def run(arguments: Sequence[str]) -> int:
     if not folder.is_dir():
         return _fail(messages.missing_folder(str(folder)))
 
-    from .baking import bake_scene  # loads the solver, for which Blender's start need not wait
+    from .baking import bake_now, prepare, summary, write_keyframes  # loads the solver
 
     try:
-        summary = bake_scene(bpy.context, _print_progress)
+        bake = prepare(bpy.context, on_disk=options.resume, resume_at=sys.maxsize if options.resume else None)
+        bake_now(bake, _print_progress)
     except core.ToppleError as error:
         return _fail(str(error))
+    told = summary(bake)
+    write_keyframes(bpy.context, bake)
     bpy.ops.wm.save_as_mainfile(filepath=str(options.output.absolute()), copy=True, check_existing=False)
-    for warning in summary.warnings:
+    for warning in told.warnings:
         print(f"topple: {warning}", file=sys.stderr)
-    print(messages.bake_finished(summary.bodies, summary.frames, summary.max_penetration))
+    print(messages.bake_finished(told.bodies, told.frames, told.max_penetration))
     return 0
 
 
@@ -40,6 +43,11 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     bake = commands.add_parser("bake", help="bake the open file's bodies into keyframes and save a copy")
     bake.add_argument("--output", type=Path, required=True, metavar="OUT.blend", help="file to write")
+    bake.add_argument(
+        "--resume",
+        action="store_true",
+        help="keep the frames in a folder beside FILE, and go on with those of a run that was stopped",
+    )
     return parser
 
 

@@ -1,7 +1,5 @@
 """What a dynamic object's keyframes depend on besides the path of its body."""
 
-from dataclasses import dataclass
-
 import bpy
 import numpy as np
 from mathutils import Matrix, Quaternion
@@ -10,41 +8,12 @@ from scipy.spatial.transform import Rotation
 from .. import core
 from . import messages
 from .keyframes import find_curve_holder
-from .previous_animation import state_before_bake
+from .object_channels import KeyedObject
+from .previous_animation import TRANSFORM_PATHS, state_before_bake
 from .rigid_frames import rotation_of
 from .rotation_channels import rotation_path
 
-TRANSFORM_PATHS = ("location", "rotation_euler", "rotation_quaternion", "rotation_axis_angle")
 DELTA_PATHS = ("delta_location", "delta_rotation_euler", "delta_rotation_quaternion")
-
-
-@dataclass(frozen=True)
-class KeyedObject:
-    """A dynamic object at the first frame, and its parent space at every frame.
-
-    Attributes:
-        name: Object and body name.
-        rotation_mode: Blender's rotation mode.
-        rotation_start: Rotation channels before the bake, shape (3,) or (4,).
-        rotation: The object's unscaled rotation in its parent space, delta rotation included.
-        delta_location: Added by Blender to the location [Blender units], shape (3,).
-        delta_rotation: Applied by Blender after the rotation.
-        body_rotation: The body frame's rotation in the world.
-        parent: Parent space to world [Blender units], shape (frames + 1, 4, 4); None without parent.
-        carrier: Nearest dynamic body among the parents: it moves the parent space once more.
-        carrier_world: The carrier's world matrices that `parent` was sampled with, same shape.
-    """
-
-    name: str
-    rotation_mode: str
-    rotation_start: np.ndarray
-    rotation: Rotation
-    delta_location: np.ndarray
-    delta_rotation: Rotation
-    body_rotation: Rotation
-    parent: np.ndarray | None
-    carrier: str | None
-    carrier_world: np.ndarray | None
 
 
 def check_can_be_keyed(obj: bpy.types.Object) -> None:

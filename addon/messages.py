@@ -3,6 +3,23 @@
 An error says what is wrong and what to change; the error type puts the body's name in front.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .bake_job import BakeJob
+
+STAGES = {
+    "waiting": "starting",
+    "compile": "compiling the solver, once per machine and version",
+    "prepare": "preparing the scene",
+    "simulate": "simulating",
+    "finished": "finished",
+    "cancelled": "cancelled",
+    "failed": "failed",
+}
+
 NO_BODIES = "no Topple bodies in this view layer: select objects and choose Add Topple Bodies"
 NO_DYNAMIC_BODIES = "no dynamic Topple body in this view layer, so nothing would move: make a body Dynamic"
 EMPTY_FRAME_RANGE = "the scene's frame range has a single frame: set the end after the start"
@@ -27,6 +44,12 @@ TOO_SHORT_FOR_CAPSULE = "it is not higher than wide, as a Capsule along Z needs:
 NOT_ROUND = "its bounds are not as wide as high, as a Sphere needs: its convex hull is used"
 SHEARING_PARENT = "its parent is scaled unevenly, so keyframes can show its rotation only nearly"
 DISABLED = "it is disabled in viewports and is left out"
+
+WORKER_DIED = "the bake stopped on an error in Topple; please report what Blender's console says"
+
+ALREADY_BAKING = "a bake is running: wait for it, or cancel it with Esc"
+NO_BAKE_TO_WRITE = "there is no bake to write: bake first"
+SCENE_GONE = "the scene of the bake is gone, so the bake was ended"
 
 SELECT_OBJECTS = "select objects with a surface first"
 NOTHING_BAKED = "nothing is baked in this scene"
@@ -63,6 +86,57 @@ def bake_finished(bodies: int, frames: int, max_penetration: float) -> str:
     return f"Baked {baked} over {frames} frames, deepest overlap {max_penetration:.1e} m"
 
 
+def bake_cancelled(done: int, frames: int) -> str:
+    """What a cancelled bake leaves."""
+    return f"Cancelled after {done} of {frames} frames, which are kept: Resume goes on from there"
+
+
+def baking(job: "BakeJob") -> str:
+    """One line on a bake that runs."""
+    if job.cancelling:
+        return "Topple: ending after this frame"
+    if job.state != "simulate":
+        return f"Topple: {STAGES.get(job.state, job.state)}   (Esc cancels)"
+    left = job.seconds_left
+    line = f"Topple: frame {job.done} of {job.request.frames}, {_count(job.moving, 'body', 'bodies')} moving"
+    return line + (f", {duration(left)} left" if left is not None else "") + "   (Esc cancels)"
+
+
+def duration(seconds: float) -> str:
+    """A length of time in words."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02} s"
+    return f"{whole // 3600} h {whole // 60 % 60:02} min"
+
+
+def size(count: int) -> str:
+    """Bytes in words."""
+    for unit in ("B", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} GB"
+
+
+def keyframes_written(objects: int, frames: int) -> str:
+    """Summary of Write Keyframes."""
+    return f"Keyed {_count(objects, 'object', 'objects')} over {_count(frames, 'frame', 'frames')}"
+
+
+def objects_gone(names: list[str]) -> str:
+    """Objects that were deleted while their bodies were baked."""
+    listed = ", ".join(f"'{name}'" for name in names[:3]) + (" and others" if len(names) > 3 else "")
+    return f"{listed} no longer exist and were left out: bake again, or undo the deletion and resume"
+
+
+def cannot_delete_cache(path: str, reason: str) -> str:
+    """The disk refuses to delete a cache."""
+    return f"the cache '{path}' could not be deleted ({reason}): delete its folder by hand"
+
+
 def bake_cleared(bodies: int) -> str:
     """Summary of Clear Bake."""
     return f"Cleared the bake of {_count(bodies, 'body', 'bodies')}"
@@ -81,6 +155,40 @@ def bodies_removed(bodies: int) -> str:
 def missing_folder(folder: str) -> str:
     """The output's folder does not exist."""
     return f"the folder '{folder}' does not exist: create it or choose another --output"
+
+
+def cache_moved(folder: str) -> str:
+    """The file's own folder is read-only."""
+    return f"the folder of this file cannot be written to, so the bake is kept in '{folder}'"
+
+
+def foreign_cache(folder: str) -> str:
+    """A cache folder of another version."""
+    return f"the cache '{folder}' was made by another version of Topple: bake again"
+
+
+def unreadable_cache(folder: str) -> str:
+    """A cache folder that is damaged or gone."""
+    return f"the cache '{folder}' is missing or damaged: bake again"
+
+
+def cannot_write_cache(folder: str, reason: str) -> str:
+    """The disk refuses; the bake goes on in memory."""
+    return (
+        f"the cache '{folder}' cannot be written ({reason}): this bake is in memory only; write its keyframes "
+        "before you close Blender"
+    )
+
+
+def changed(names: list[str], more: int) -> str:
+    """What is no longer as it was when the bake began."""
+    listed = ", ".join(names)
+    return f"{listed} changed" if more <= 0 else f"{listed} and {more} more changed"
+
+
+def cannot_go_on(changes: str) -> str:
+    """A bake that cannot be resumed and begins anew."""
+    return f"baked from the start: {changes or 'no frame to go on from was found'}"
 
 
 def _count(number: int, singular: str, plural: str) -> str:

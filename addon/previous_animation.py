@@ -2,7 +2,7 @@
 
 `Object.topple.previous` keeps it in the .blend from the first bake until Clear Bake; baking again
 replaces the bake alone. An action made by a bake carries a mark, so that an action the artist put
-in its place is never taken for a bake.
+in its place is never taken for a bake. The same keeps what a preview (`preview`) puts away.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,9 +12,10 @@ from typing import Any
 
 import bpy
 
-from .keyframes import has_slots
+from .keyframes import assign_with_curve_holder, find_curve_holder, has_slots
 
 BAKE_MARK = "topple_bake"
+TRANSFORM_PATHS = ("location", "rotation_euler", "rotation_quaternion", "rotation_axis_angle")
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class AnimationState:
     """Action, slot, place in the NLA stack and pose; the names are those of `previous`."""
 
     has_animation_data: bool
+    use_nla: bool
     action: bpy.types.Action | None
     slot_identifier: str
     blend_type: str
@@ -40,6 +42,7 @@ def current_state(obj: bpy.types.Object) -> AnimationState:
     slot = animation.action_slot if action and has_slots(action) else None
     return AnimationState(
         has_animation_data=animation is not None,
+        use_nla=animation.use_nla if animation else True,
         action=action,
         slot_identifier=slot.identifier if slot else "",
         blend_type=animation.action_blend_type if animation else "REPLACE",
@@ -56,6 +59,7 @@ def apply_state(obj: bpy.types.Object, state: AnimationState) -> None:
     """Animate and place an object as it was."""
     if state.has_animation_data:
         animation = obj.animation_data_create()
+        animation.use_nla = state.use_nla
         animation.action = state.action
         if state.action and state.slot_identifier:
             animation.action_slot = state.action.slots.get(state.slot_identifier)
@@ -76,9 +80,49 @@ def bake_of(obj: bpy.types.Object) -> bpy.types.Action | None:
     return action if action and action.get(BAKE_MARK) and obj.topple.previous.stored else None
 
 
+def is_previewed(obj: bpy.types.Object) -> bool:
+    """Whether an object is put where its bake has it, without keyframes."""
+    previous = obj.topple.previous
+    return previous.stored and previous.previewed
+
+
 def is_baked(obj: bpy.types.Object) -> bool:
     """Whether an object moves by a bake that can be cleared."""
-    return bake_of(obj) is not None
+    return is_previewed(obj) or bake_of(obj) is not None
+
+
+def begin_preview(obj: bpy.types.Object) -> None:
+    """Put the animation of an object's place away, and that of an earlier bake; the rest of it goes on."""
+    if is_previewed(obj):
+        return
+    before, earlier = state_before_bake(obj), bake_of(obj)
+    if obj.animation_data is not None:
+        obj.animation_data.use_tweak_mode = False
+        assign_action_without_place(obj, before)
+        obj.animation_data.use_nla = False
+    store_state(obj, before)
+    obj.topple.previous.previewed = True
+    remove_unused([earlier] if earlier is not None else [])
+
+
+def assign_action_without_place(obj: bpy.types.Object, before: AnimationState) -> Any:
+    """Give an object an action of ours, with the curves of the one before but for the place; its holder."""
+    action = _new_action(before)
+    action.name = f"{obj.name} Topple Bake"
+    action[BAKE_MARK] = True
+    holder = assign_with_curve_holder(obj, action, before.slot_identifier)
+    for curve in [curve for curve in holder.fcurves if curve.data_path in TRANSFORM_PATHS]:
+        holder.fcurves.remove(curve)
+    return holder
+
+
+def _new_action(before: AnimationState) -> bpy.types.Action:
+    """An empty action, or a copy of the previous one where it animates more than the place."""
+    if before.action is not None:
+        holder = find_curve_holder(before.action, before.slot_identifier)
+        if holder and any(curve.data_path not in TRANSFORM_PATHS for curve in holder.fcurves):
+            return before.action.copy()  # pyright: ignore[reportReturnType]  (never None)
+    return bpy.data.actions.new("Topple Bake")
 
 
 def state_before_bake(obj: bpy.types.Object) -> AnimationState:
@@ -91,7 +135,7 @@ def store_state(obj: bpy.types.Object, state: AnimationState) -> None:
     previous = obj.topple.previous
     for field in fields(state):
         setattr(previous, field.name, getattr(state, field.name))
-    previous.stored = True
+    previous.stored, previous.previewed = True, False
 
 
 def give_back(obj: bpy.types.Object) -> None:

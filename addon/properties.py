@@ -70,7 +70,9 @@ class TopplePreviousAnimation(bpy.types.PropertyGroup):
     """
 
     stored: BoolProperty()
+    previewed: BoolProperty()
     has_animation_data: BoolProperty()
+    use_nla: BoolProperty(default=True)
     action: PointerProperty(type=bpy.types.Action)
     slot_identifier: StringProperty()
     blend_type: StringProperty()
@@ -153,7 +155,11 @@ class ToppleBody(bpy.types.PropertyGroup):
         subtype="XYZ",
         override=OVERRIDABLE,
     )
+    bake_name: StringProperty()  # the body's name in the bake: the object may be renamed afterwards
     previous: PointerProperty(type=TopplePreviousAnimation, override=OVERRIDABLE)
+
+
+BODY_SETTINGS = tuple(name for name in ToppleBody.__annotations__ if name not in ("bake_name", "previous"))
 
 
 class ToppleWorld(bpy.types.PropertyGroup):
@@ -185,7 +191,16 @@ class ToppleWorld(bpy.types.PropertyGroup):
         precision=6,
         step=0.01,
     )
+    follow: BoolProperty(
+        name="Show While Baking",
+        description="Go to the latest frame while a bake runs",
+        default=True,
+    )
+    cache_key: StringProperty()  # names this scene's bake; a copy of the scene gets one of its own
+    cache_path: StringProperty()  # its folder, relative to the file where it lies beside it
 
+
+WORLD_SETTINGS = ("solver", "steps_per_second", "tolerance")
 
 CLASSES = (TopplePreviousAnimation, ToppleBody, ToppleWorld)
 

@@ -4,7 +4,7 @@ import os
 
 import bpy
 
-from . import cli, operators, panels, properties
+from . import cli, handlers, live_bakes, operators, panels, properties
 
 CLASSES = (*properties.CLASSES, *operators.CLASSES, *panels.CLASSES)
 EXTENSION = __package__.rpartition(".")[0]
@@ -18,12 +18,15 @@ def register() -> None:
     for cls in CLASSES:
         bpy.utils.register_class(cls)
     properties.register_pointers()
+    handlers.add()
     _commands.append(bpy.utils.register_cli_command(cli.COMMAND, cli.run))
 
 
 def unregister() -> None:
     """Remove what `register` added, in reverse order."""
     bpy.utils.unregister_cli_command(_commands.pop())
+    handlers.remove()
+    live_bakes.forget_all()
     properties.unregister_pointers()
     for cls in reversed(CLASSES):
         bpy.utils.unregister_class(cls)

@@ -1,4 +1,4 @@
-"""From a Blender scene to a `core.Scene`, and what the writer must know to write it back.
+"""From a Blender scene to what is solved, and what the writer must know to write it back.
 
 Each object is read as it looks at the first frame: its evaluated mesh with modifiers, its world
 matrix with parents, scale, mirror and shear. Animated bodies and the parents of dynamic ones are
@@ -11,6 +11,8 @@ from __future__ import annotations  # naming core's types must not load the solv
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import bpy
 import numpy as np
@@ -18,19 +20,12 @@ from mathutils import Matrix
 
 from .. import core
 from . import messages
-from .body_shapes import collision_shape
-from .keyed_object import KeyedObject, check_can_be_keyed, parent_space, read_keyed_object
+from .body_readings import BodyReading, build_scene
+from .keyed_object import check_can_be_keyed, parent_space, read_keyed_object
+from .object_channels import KeyedObject
 from .previous_animation import originals_shown
 from .properties import KINDS
-from .rigid_frames import (
-    continuous_signs,
-    is_even,
-    is_singular,
-    rotation_of,
-    stretch_of,
-    wxyz_from_rotation,
-    zero_scale_axis,
-)
+from .rigid_frames import is_even, is_singular, stretch_of, zero_scale_axis
 from .units import LengthUnit
 
 # Matrices to sample at each frame: what is wanted of which object.
@@ -42,29 +37,44 @@ MATRIX_OF: dict[str, Callable[[bpy.types.Object], Matrix]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SceneReading:
-    """A scene ready to be solved and written back."""
+    """What the bake needs of a scene: plain values, nothing of Blender's."""
 
-    scene: core.Scene
+    bodies: tuple[BodyReading, ...]
+    gravity: np.ndarray
     keyed: tuple[KeyedObject, ...]
     unit: LengthUnit
     first_frame: int
     frames: int
     fps: float
-    notes: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+    @cached_property
+    def built(self) -> tuple[core.Scene, tuple[str, ...]]:
+        """The scene to solve, and all remarks; takes its time, so a thread may ask for it.
+
+        Raises:
+            SceneError: A body has a value that cannot be used.
+            ShapeError: An object has no usable solid.
+        """
+        scene, notes = build_scene(self.bodies, self.gravity, self.unit, self.fps)
+        return scene, (*self.remarks, *notes)
+
+    @property
+    def scene(self) -> core.Scene:
+        """The scene to solve."""
+        return self.built[0]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the artist should know about the set-up."""
+        return self.built[1]
 
 
 @dataclass(frozen=True)
 class _ObjectStart:
-    """An object at the first frame.
-
-    Attributes:
-        world: World matrix, shape (4, 4).
-        stretch: From object coordinates to the axes of the body, shape (3, 3).
-        vertices: Vertices in object coordinates, shape (n, 3).
-        triangles: Rows of three indices of vertices, shape (m, 3).
-    """
+    """An object at the first frame; see `BodyReading`."""
 
     world: np.ndarray
     stretch: np.ndarray
@@ -113,16 +123,9 @@ def read_scene(context: bpy.types.Context) -> SceneReading:
         if target.parent is not None and not is_even(target.parent)
     ]
 
-    scene = core.Scene(gravity=_gravity(blender_scene, unit))
-    shapes = _Shapes(unit.metres)
-    for obj in objects:
-        start = starts[obj.name_full]
-        shape, remark = shapes.of(obj, start)
-        path = paths.get((obj.name_full, WORLD)) if obj.topple.kind == "KINEMATIC" else None
-        scene.add(_body(obj, start, shape, path, unit, fps))
-        if remark is not None:
-            notes.append(messages.note(obj.name_full, remark))
-    return SceneReading(scene, keyed, unit, first_frame, frames, fps, tuple(notes))
+    bodies = tuple(_body(obj, starts[obj.name_full], paths.get((obj.name_full, WORLD)), unit) for obj in objects)
+    gravity = _gravity(blender_scene, unit)
+    return SceneReading(bodies, gravity, keyed, unit, first_frame, frames, fps, tuple(notes))
 
 
 def body_objects(view_layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
@@ -203,58 +206,31 @@ def _surface(evaluated: bpy.types.Object, name: str) -> tuple[np.ndarray, np.nda
     return vertices.reshape(-1, 3).astype(np.float64), triangles.reshape(-1, 3).astype(np.int64)
 
 
-class _Shapes:
-    """Collision shapes of a scene; copies of an object share one, which is built once."""
-
-    def __init__(self, metres: float) -> None:
-        self.metres = metres
-        self.made: dict[tuple[str, bytes, bytes, bytes], tuple[core.Shape, str | None]] = {}
-
-    def of(self, obj: bpy.types.Object, start: _ObjectStart) -> tuple[core.Shape, str | None]:
-        """The shape of an object, and a remark when it is not the one chosen."""
-        choice = obj.topple.shape
-        key = choice, start.stretch.tobytes(), start.vertices.tobytes(), start.triangles.tobytes()
-        if key not in self.made:
-            try:
-                self.made[key] = collision_shape(
-                    choice, start.vertices, start.stretch, self.metres, start.triangles
-                )
-            except core.ShapeError as error:
-                raise core.ShapeError(str(error), body=obj.name_full) from error
-        return self.made[key]
-
-
 def _body(
-    obj: bpy.types.Object,
-    start: _ObjectStart,
-    shape: core.Shape,
-    path: np.ndarray | None,
-    unit: LengthUnit,
-    fps: float,
-) -> core.Body:
-    """Describe one object by its pose at the first frame and its settings."""
+    obj: bpy.types.Object, start: _ObjectStart, path: np.ndarray | None, unit: LengthUnit
+) -> BodyReading:
+    """An object by its pose at the first frame and its settings."""
     settings = obj.topple
-    mass = {settings.mass_mode.lower(): getattr(settings, settings.mass_mode.lower())}
-    moves = settings.kind == "DYNAMIC"
-    return core.Body(
-        obj.name_full,
-        shape,
-        kind=settings.kind.lower(),
-        position=unit.to_si(start.world[:3, 3]),
-        orientation=wxyz_from_rotation(rotation_of(start.world)),
-        linear_velocity=unit.to_si(settings.linear_velocity) if moves else (0.0, 0.0, 0.0),
-        angular_velocity=np.array(settings.angular_velocity) if moves else (0.0, 0.0, 0.0),
-        restitution=settings.restitution,
-        friction=settings.friction,
-        motion=None if path is None else _motion(path, unit, fps),
-        **(mass if moves else {}),
+    options: dict[str, Any] = {
+        "kind": settings.kind.lower(),
+        "restitution": settings.restitution,
+        "friction": settings.friction,
+    }
+    if settings.kind == "DYNAMIC":
+        mass = settings.mass_mode.lower()
+        options[mass] = getattr(settings, mass)
+        options["linear_velocity"] = unit.to_si(settings.linear_velocity)
+        options["angular_velocity"] = np.array(settings.angular_velocity)
+    return BodyReading(
+        name=obj.name_full,
+        shape=settings.shape,
+        world=start.world,
+        stretch=start.stretch,
+        vertices=start.vertices,
+        triangles=start.triangles,
+        path=path if settings.kind == "KINEMATIC" else None,
+        options=options,
     )
-
-
-def _motion(path: np.ndarray, unit: LengthUnit, fps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Times [s], positions [m] and orientations of an animated body."""
-    orientations = continuous_signs(wxyz_from_rotation(rotation_of(path)))
-    return np.arange(len(path)) / fps, unit.to_si(path[:, :3, 3]), orientations
 
 
 def _wanted_paths(

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 from .errors import SceneError, ShapeError, SolverError, ToppleError
 
 if TYPE_CHECKING:
+    from .compilation import compile_kernels
     from .decomposition import decompose
+    from .files import write_whole
     from .forces import CustomForce, PointMotion, Spring, Thruster, UniformField, ViscousDrag
     from .geometry.shapes import (
         Box,
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
         Sphere,
     )
     from .queries import closest_points, contacts, ray_cast, time_of_impact
-    from .report import Report
+    from .report import ContactEvent, Report
     from .scene import Body, Motion, Scene
     from .simulation import Simulation, simulate
     from .solvers.analytic import AnalyticSolver
@@ -44,6 +46,7 @@ _HOME = {
     "Capsule": ".geometry.shapes",
     "Compound": ".geometry.shapes",
     "Cone": ".geometry.shapes",
+    "ContactEvent": ".report",
     "ConvexHull": ".geometry.shapes",
     "CustomForce": ".forces",
     "Cylinder": ".geometry.shapes",
@@ -63,12 +66,14 @@ _HOME = {
     "UniformField": ".forces",
     "ViscousDrag": ".forces",
     "closest_points": ".queries",
+    "compile_kernels": ".compilation",
     "contacts": ".queries",
     "decompose": ".decomposition",
     "ray_cast": ".queries",
     "simulate": ".simulation",
     "time_of_impact": ".queries",
     "verify": ".verification",
+    "write_whole": ".files",
 }
 
 __all__ = [
@@ -78,6 +83,7 @@ __all__ = [
     "Capsule",
     "Compound",
     "Cone",
+    "ContactEvent",
     "ConvexHull",
     "CustomForce",
     "Cylinder",
@@ -102,12 +108,14 @@ __all__ = [
     "ViscousDrag",
     "__version__",
     "closest_points",
+    "compile_kernels",
     "contacts",
     "decompose",
     "ray_cast",
     "simulate",
     "time_of_impact",
     "verify",
+    "write_whole",
 ]
 
 

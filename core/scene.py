@@ -272,6 +272,7 @@ class Scene:
         self.gravity = read.array("gravity", gravity, (3,))
         self.combine: Combine = read.choice("combine", combine, get_args(Combine))
         self.bodies: list[Body] = []
+        self._names: set[str] = set()
         self.ignored: set[frozenset[str]] = set()
         self.forces: list[Force] = []
         for item in (*bodies, *forces):
@@ -287,11 +288,14 @@ class Scene:
             SceneError: This is neither, a body's name is taken, or a force's body is missing.
         """
         if isinstance(item, Body):
-            if any(other.name == item.name for other in self.bodies):
+            if len(self._names) != len(self.bodies):  # the list was edited by hand
+                self._names = {body.name for body in self.bodies}
+            if item.name in self._names:
                 raise SceneError(
                     "the scene already has a body of this name; rename one", body=item.name, field="name"
                 )
             self.bodies.append(item)
+            self._names.add(item.name)
         elif isinstance(item, Force):
             names = {body.name for body in self.bodies}
             missing = [name for name in bodies_of(item) if name not in names]

@@ -2,9 +2,11 @@
 
 import copy
 import math
+import os
 import time as clock
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,8 +15,10 @@ from .compilation import compile_kernels
 from .diagnostics import total_energy
 from .dynamics.body_state import BodyState, origin_pose
 from .errors import SceneError, SolverError
+from .files import write_whole
 from .report import ContactEvent, Report
 from .scene import Scene
+from .snapshots import pack, unpack
 from .solvers import analytic, impulse
 from .solvers.analytic import AnalyticPipeline, AnalyticSolver
 from .solvers.impulse import ImpulsePipeline, ImpulseSolver
@@ -199,6 +203,19 @@ class Simulation:
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Go back to a snapshot of this simulation."""
         self._pipeline.recall(copy.deepcopy(snapshot))
+
+    def save_snapshot(self, path: str | os.PathLike[str]) -> None:
+        """Write a snapshot to a file, which appears whole or not at all."""
+        write_whole(path, pack(self._pipeline.memory()))
+
+    def load_snapshot(self, path: str | os.PathLike[str]) -> None:
+        """Go back to a snapshot that a simulation of the same scene wrote, to the bit.
+
+        Raises:
+            OSError: The file cannot be read.
+            SceneError: It is no whole snapshot by this very version of Topple.
+        """
+        self._pipeline.recall(unpack(Path(path).read_bytes(), self._pipeline.memory()))
 
 
 def simulate(

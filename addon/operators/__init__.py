@@ -1,5 +1,5 @@
 """Operators: what the artist can do. Each file holds the operators of one task."""
 
-from . import bake, bodies
+from . import bake, bodies, keyframes
 
-CLASSES = (*bodies.CLASSES, *bake.CLASSES)
+CLASSES = (*bodies.CLASSES, *bake.CLASSES, *keyframes.CLASSES)

@@ -1,64 +1,201 @@
-"""Bake the simulation into keyframes, and take the bake away again."""
+"""Bake the simulation: behind the window, or in a plain loop where there is none."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import bpy
+from bpy.props import BoolProperty, EnumProperty
 
 from ... import core
-from .. import messages
-from ..previous_animation import bake_of, forget, give_back, remove_unused
+from .. import live_bakes, messages
 
 PROGRESS_STEPS = 1000
+TICK = 0.1  # seconds between looks at the worker
 
 
 class Bake(bpy.types.Operator):
     bl_idname = "topple.bake"
     bl_label = "Bake"
-    bl_description = "Simulate all Topple bodies over the scene's frame range and key the result"
+    bl_description = "Simulate all Topple bodies over the scene's frame range"
     bl_options = {"REGISTER", "UNDO"}
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
-        from ..baking import bake_scene  # loads the solver, for which Blender's start need not wait
+    keyframes: BoolProperty(
+        name="Keyframes",
+        description="Write keyframes when the bake is complete; else it is shown from its cache",
+        default=True,
+    )
+    cache: BoolProperty(
+        name="Keep on Disk",
+        description="Keep the bake in a folder beside the file, to show it or go on with it after a restart",
+        default=False,
+    )
+    resume: EnumProperty(
+        name="Begin",
+        description="Where the bake begins",
+        items=(
+            ("START", "At the Start", "Bake all frames"),
+            ("LAST", "After the Last Frame", "Go on after the last frame there is"),
+            ("CURRENT", "At the Current Frame", "Bake the frames after the current one again"),
+        ),
+        default="START",
+    )
 
-        try:
-            with _progress_shown(context.window_manager) as progress:
-                summary = bake_scene(context, progress)
-        except core.ToppleError as error:
-            self.report({"ERROR"}, str(error))
-            return {"CANCELLED"}
-        for warning in summary.warnings:
-            self.report({"WARNING"}, warning)
-        self.report({"INFO"}, messages.bake_finished(summary.bodies, summary.frames, summary.max_penetration))
-        return {"FINISHED"}
-
-
-class ClearBake(bpy.types.Operator):
-    bl_idname = "topple.clear_bake"
-    bl_label = "Clear Bake"
-    bl_description = "Remove the keyframes of the bake and give back the animation and poses from before"
-    bl_options = {"REGISTER", "UNDO"}
+    _timer = None
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        if not any(obj.topple.previous.stored for obj in context.scene.objects):
-            cls.poll_message_set(messages.NOTHING_BAKED)
+        if live_bakes.running() is not None:
+            cls.poll_message_set(messages.ALREADY_BAKING)
             return False
         return True
 
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        """Bake in the background of the window."""
+        if bpy.app.background:
+            return self.execute(context)
+        bake = self._prepare(context)
+        if bake is None:
+            return {"CANCELLED"}
+        self._scene, self._view_layer = context.scene.name, context.view_layer.name
+        self._frame, self._shown = context.scene.frame_current, -1
+        bake.job.start()
+        self._timer = context.window_manager.event_timer_add(TICK, window=context.window)
+        context.window_manager.modal_handler_add(self)
+        return {"RUNNING_MODAL"}
+
+    def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        bake = live_bakes.running()
+        if bake is not None and event.type == "ESC" and event.value == "PRESS":
+            bake.job.cancel()
+            return {"RUNNING_MODAL"}
+        if event.type != "TIMER":
+            return {"PASS_THROUGH"}
+        scene = bpy.data.scenes.get(self._scene)
+        if scene is None or live_bakes.of_scene(scene) is None:  # the scene was deleted, or undone away
+            self._stop(context)
+            live_bakes.forget_all()
+            self.report({"WARNING"}, messages.SCENE_GONE)
+            return {"CANCELLED"}
+        bake = live_bakes.of_scene(scene)
+        ended = bake.job.tick()
+        self._show(scene, bake)
+        redraw_panels(context)
+        context.workspace.status_text_set(None if ended else messages.baking(bake.job))
+        return self._finish(context, scene, bake) if ended else {"PASS_THROUGH"}
+
+    def cancel(self, context: bpy.types.Context) -> None:
+        """Blender closes, or loads another file."""
+        self._stop(context)
+        live_bakes.forget_all()
+
     def execute(self, context: bpy.types.Context) -> set[str]:
-        bakes = []
-        for obj in context.scene.objects:
-            bake = bake_of(obj)
-            if bake is not None:
-                bakes.append(bake)
-                give_back(obj)
-            elif obj.topple.previous.stored:
-                forget(obj)  # the artist has put another action in the bake's place: it stays
-        remove_unused(bakes)
-        context.view_layer.update()
-        self.report({"INFO"}, messages.bake_cleared(len(bakes)))
+        """Bake here and now, as scripts want it."""
+        from ..baking import bake_now  # loads the solver, for which Blender's start need not wait
+
+        bake = self._prepare(context)
+        if bake is None:
+            return {"CANCELLED"}
+        try:
+            with _progress_shown(context.window_manager) as progress:
+                bake_now(bake, progress)
+        except core.ToppleError as error:
+            live_bakes.withdraw(context.scene)
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        return self._complete(context, context.scene, bake)
+
+    def _prepare(self, context: bpy.types.Context) -> "live_bakes.LiveBake | None":
+        from ..baking import prepare
+
+        try:
+            return prepare(context, on_disk=self.cache, resume_at=self._resume_frame(context.scene))
+        except core.ToppleError as error:
+            self.report({"ERROR"}, str(error))
+            return None
+
+    def _resume_frame(self, scene: bpy.types.Scene) -> int | None:
+        bake = live_bakes.of_scene(scene)
+        if self.resume == "START" or bake is None or not bake.frames:
+            return None
+        last = len(bake.frames) - 1
+        if self.resume == "LAST":
+            return last
+        return min(max(scene.frame_current - bake.first_frame, 0), last)
+
+    def _show(self, scene: bpy.types.Scene, bake: "live_bakes.LiveBake") -> None:
+        """Show the latest frame while more come."""
+        from .. import preview
+
+        if not bake.frames or len(bake.frames) == self._shown:
+            return
+        if self._shown < 0:
+            preview.begin(bake)
+        self._shown = len(bake.frames)
+        if scene.topple.follow:
+            scene.frame_set(bake.first_frame + len(bake.frames) - 1)
+
+    def _finish(
+        self, context: bpy.types.Context, scene: bpy.types.Scene, bake: "live_bakes.LiveBake"
+    ) -> set[str]:
+        self._stop(context)
+        if scene.topple.follow:
+            scene.frame_set(self._frame)
+        if bake.job.state == "failed":
+            if not bake.frames:
+                live_bakes.withdraw(scene)
+            self.report({"ERROR"}, bake.job.error)
+            return {"CANCELLED"} if not bake.frames else {"FINISHED"}
+        return self._complete(context, scene, bake)
+
+    def _complete(
+        self, context: bpy.types.Context, scene: bpy.types.Scene, bake: "live_bakes.LiveBake"
+    ) -> set[str]:
+        from .. import preview
+        from ..baking import summary, write_keyframes
+
+        told = summary(bake)
+        if self.keyframes and bake.job.state == "finished":
+            write_keyframes(context, bake)
+        elif bake.frames:
+            preview.begin(bake)
+            preview.show(scene, bake)
+        for warning in told.warnings:
+            self.report({"WARNING"}, warning)
+        if bake.job.state == "cancelled":
+            self.report({"INFO"}, messages.bake_cancelled(told.frames, bake.frame_count))
+        else:
+            self.report({"INFO"}, messages.bake_finished(told.bodies, told.frames, told.max_penetration))
         return {"FINISHED"}
+
+    def _stop(self, context: bpy.types.Context) -> None:
+        """Take the timer and the line at the bottom of the window away."""
+        if self._timer is not None:
+            context.window_manager.event_timer_remove(self._timer)
+            self._timer = None
+        if context.workspace is not None:
+            context.workspace.status_text_set(None)
+
+
+class CancelBake(bpy.types.Operator):
+    bl_idname = "topple.cancel_bake"
+    bl_label = "Cancel"
+    bl_description = "End the bake after the frame it is at; the frames so far are kept (Esc)"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return live_bakes.running() is not None
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        live_bakes.running().job.cancel()
+        return {"FINISHED"}
+
+
+def redraw_panels(context: bpy.types.Context) -> None:
+    """Have the areas that show a bake's progress drawn again."""
+    for window in context.window_manager.windows:
+        for area in window.screen.areas:
+            if area.type in ("VIEW_3D", "PROPERTIES"):
+                area.tag_redraw()
 
 
 @contextmanager
@@ -71,4 +208,4 @@ def _progress_shown(manager: bpy.types.WindowManager) -> Iterator[Callable[[str,
         manager.progress_end()
 
 
-CLASSES = (Bake, ClearBake)
+CLASSES = (Bake, CancelBake)

@@ -68,6 +68,36 @@ def test_snapshot():
     np.testing.assert_array_equal(ends[0], ends[1])
 
 
+@pytest.mark.parametrize("solver", ["impulse", "analytic"])
+def test_snapshot_file(solver, tmp_path):
+    """Another simulation that goes on from the file ends at the same bits, with the same events."""
+    whole, file = topple.Simulation(falling_balls(), solver), tmp_path / "snapshot"
+    for _ in range(8):
+        whole.advance(1 / 24)
+    whole.save_snapshot(file)
+    resumed = topple.Simulation(falling_balls(), solver)
+    resumed.load_snapshot(file)
+    for simulation in (whole, resumed):
+        for _ in range(8):
+            simulation.advance(1 / 24)
+    assert resumed.time == whole.time
+    assert resumed.events == whole.events
+    for name in whole.state._fields:
+        np.testing.assert_array_equal(getattr(resumed.state, name), getattr(whole.state, name))
+
+
+def test_spoiled_snapshots_are_refused(tmp_path, monkeypatch):
+    simulation, file = topple.Simulation(falling_balls()), tmp_path / "snapshot"
+    simulation.save_snapshot(file)
+    with monkeypatch.context() as patch:
+        patch.setattr("topple.snapshots.source_hash", lambda: "another")
+        with pytest.raises(topple.SceneError, match="another version"):
+            simulation.load_snapshot(file)
+    file.write_bytes(file.read_bytes()[:-100])
+    with pytest.raises(topple.SceneError, match="not whole"):
+        simulation.load_snapshot(file)
+
+
 def falling_balls():
     """Balls that fall on each other and on a plane at different times."""
     scene = topple.Scene(bodies=[scenes.ground.plane(restitution=0.6)])

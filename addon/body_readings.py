@@ -1,0 +1,93 @@
+"""From what was read of objects to a `core.Scene`; takes its time, so a thread may do it. Pure: no bpy."""
+
+from __future__ import annotations  # naming core's types must not load the solver
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import core
+from . import messages
+from .body_shapes import collision_shape
+from .rigid_frames import continuous_signs, rotation_of, wxyz_from_rotation
+from .units import LengthUnit
+
+
+@dataclass(frozen=True, eq=False)
+class BodyReading:
+    """A body as Blender shows it at the first frame.
+
+    Attributes:
+        name: Name of the object and of its body.
+        shape: The shape chosen; see `body_shapes.collision_shape`.
+        world: World matrix [Blender units], shape (4, 4).
+        stretch: From object coordinates to the axes of the body, shape (3, 3).
+        vertices: Vertices in object coordinates, shape (n, 3).
+        triangles: Rows of three indices of vertices, shape (m, 3).
+        path: World matrices at every frame, shape (frames + 1, 4, 4), of animated bodies.
+        options: Arguments of `core.Body`, in SI units.
+    """
+
+    name: str
+    shape: str
+    world: np.ndarray
+    stretch: np.ndarray
+    vertices: np.ndarray
+    triangles: np.ndarray
+    path: np.ndarray | None
+    options: dict[str, Any]
+
+
+def build_scene(
+    readings: Iterable[BodyReading], gravity: np.ndarray, unit: LengthUnit, fps: float
+) -> tuple[core.Scene, tuple[str, ...]]:
+    """The scene to solve, and a remark about each shape that is not the one chosen.
+
+    Raises:
+        SceneError: A body has a value that cannot be used.
+        ShapeError: An object has no usable solid.
+    """
+    scene, notes = core.Scene(gravity=gravity), []
+    made: dict[tuple, tuple[core.Shape, str | None]] = {}  # copies of an object share a shape, built once
+    for reading in readings:
+        key = (
+            reading.shape,
+            reading.stretch.tobytes(),
+            reading.vertices.tobytes(),
+            reading.triangles.tobytes(),
+        )
+        if key not in made:
+            made[key] = _shape(reading, unit)
+        shape, remark = made[key]
+        if remark is not None:
+            notes.append(messages.note(reading.name, remark))
+        scene.add(_body(reading, shape, unit, fps))
+    return scene, tuple(notes)
+
+
+def _shape(reading: BodyReading, unit: LengthUnit) -> tuple[core.Shape, str | None]:
+    try:
+        return collision_shape(
+            reading.shape, reading.vertices, reading.stretch, unit.metres, reading.triangles
+        )
+    except core.ShapeError as error:
+        raise core.ShapeError(str(error), body=reading.name) from error
+
+
+def _body(reading: BodyReading, shape: core.Shape, unit: LengthUnit, fps: float) -> core.Body:
+    return core.Body(
+        reading.name,
+        shape,
+        position=unit.to_si(reading.world[:3, 3]),
+        orientation=wxyz_from_rotation(rotation_of(reading.world)),
+        motion=None if reading.path is None else _motion(reading.path, unit, fps),
+        **reading.options,
+    )
+
+
+def _motion(path: np.ndarray, unit: LengthUnit, fps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Times [s], positions [m] and orientations of an animated body."""
+    orientations = continuous_signs(wxyz_from_rotation(rotation_of(path)))
+    return np.arange(len(path)) / fps, unit.to_si(path[:, :3, 3]), orientations

@@ -1,0 +1,71 @@
+"""Keyframes from a bake, and the way back to what was animated before it."""
+
+import bpy
+
+from .. import live_bakes, messages
+from ..previous_animation import bake_of, forget, give_back, is_baked, remove_unused
+
+
+class WriteKeyframes(bpy.types.Operator):
+    bl_idname = "topple.write_keyframes"
+    bl_label = "Write Keyframes"
+    bl_description = "Turn the bake into ordinary keyframes, which need neither its cache nor Topple to play"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        bake = live_bakes.of_scene(context.scene)
+        if bake is None or not bake.frames or bake.running:
+            cls.poll_message_set(messages.NO_BAKE_TO_WRITE)
+            return False
+        return True
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        from ..baking import write_keyframes  # loads the solver, for which Blender's start need not wait
+
+        bake = live_bakes.of_scene(context.scene)
+        write_keyframes(context, bake)
+        self.report({"INFO"}, messages.keyframes_written(len(bake.keyed), len(bake.frames)))
+        return {"FINISHED"}
+
+
+class ClearBake(bpy.types.Operator):
+    bl_idname = "topple.clear_bake"
+    bl_label = "Clear Bake"
+    bl_description = (
+        "Delete the bake with its keyframes and its cache, and give back the animation and poses from before"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if live_bakes.running() is not None:
+            cls.poll_message_set(messages.ALREADY_BAKING)
+            return False
+        stored = any(obj.topple.previous.stored for obj in context.scene.objects)
+        if not stored and not context.scene.topple.cache_path:
+            cls.poll_message_set(messages.NOTHING_BAKED)
+            return False
+        return True
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        bakes, cleared = [], 0
+        for obj in context.scene.objects:
+            if is_baked(obj):
+                bake = bake_of(obj)
+                bakes += [bake] if bake is not None else []
+                give_back(obj)
+                cleared += 1
+            elif obj.topple.previous.stored:
+                forget(obj)  # the artist has put another action in the bake's place: it stays
+        remove_unused(bakes)
+        try:
+            live_bakes.drop(context.scene)
+        except OSError as error:
+            self.report({"WARNING"}, messages.cannot_delete_cache(str(error.filename), error.strerror))
+        context.view_layer.update()
+        self.report({"INFO"}, messages.bake_cleared(cleared))
+        return {"FINISHED"}
+
+
+CLASSES = (WriteKeyframes, ClearBake)

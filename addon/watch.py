@@ -1,0 +1,130 @@
+"""What the artist has changed since a bake, seen without evaluating the scene.
+
+A bake keeps a digest of each thing it depends on; the panel compares them with today's. Looking at all bodies
+takes a while, so it is done only after Blender has said that something changed, and seldom.
+"""
+
+from __future__ import annotations  # naming core's types must not load the solver
+
+import time as clock
+from collections.abc import Iterator
+from typing import Any
+
+import bpy
+import numpy as np
+
+from . import fingerprint
+from .keyframes import find_curve_holder
+from .previous_animation import AnimationState, state_before_bake
+from .properties import BODY_SETTINGS, WORLD_SETTINGS
+from .scene_reader import body_objects
+
+SHARE = 0.02  # part of the time that looking may take
+PLAIN = {"BOOLEAN", "INT", "FLOAT", "STRING", "ENUM"}
+
+_dirty = True
+_next_look = 0.0
+_seen: dict[str, list[str]] = {}  # changes found by the last look, by the bake's key
+
+
+def mark_dirty() -> None:
+    """Look again at the next opportunity."""
+    global _dirty
+    _dirty = True
+
+
+def changes_since(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer, watched: dict[str, str]) -> list[str]:
+    """Names of what changed since a bake; from the last look, where that is recent enough."""
+    global _dirty, _next_look
+    key = scene.topple.cache_key
+    if key not in _seen or (_dirty and clock.monotonic() > _next_look):
+        begin = clock.monotonic()
+        _seen[key] = fingerprint.changes(watched, watch(scene, view_layer))
+        _dirty, end = False, clock.monotonic()
+        _next_look = end + (end - begin) / SHARE
+    return _seen[key]
+
+
+def forget() -> None:
+    """Drop what was seen."""
+    _seen.clear()
+    mark_dirty()
+
+
+def watch(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> dict[str, str]:
+    """A digest of everything a bake of this scene depends on, under a name for the artist."""
+    parts = {
+        "the frame range": (scene.frame_start, scene.frame_end),
+        "the frame rate": (scene.render.fps, scene.render.fps_base),
+        "gravity": (scene.use_gravity, tuple(scene.gravity)),
+        "the unit scale": (scene.unit_settings.system, scene.unit_settings.scale_length),
+        "the solver's settings": [getattr(scene.topple, name) for name in WORLD_SETTINGS],
+    }
+    for obj in body_objects(view_layer):
+        if obj.hide_viewport:
+            continue
+        parts[f"the set-up of '{obj.name}'"] = [_plain(getattr(obj.topple, name)) for name in BODY_SETTINGS]
+        parts[f"the mesh of '{obj.name}'"] = _geometry(obj)
+        while obj is not None and f"the place of '{obj.name}'" not in parts:
+            parts[f"the place of '{obj.name}'"] = _place(obj)
+            obj = obj.parent
+    return {name: fingerprint.digest(value) for name, value in parts.items()}
+
+
+def _place(obj: bpy.types.Object) -> list[Any]:
+    """Where an object is by its channels or its animation, before any bake of ours."""
+    before = state_before_bake(obj)
+    animation = obj.animation_data
+    animated = before.action is not None or (
+        animation is not None and (len(animation.nla_tracks) > 0 or len(animation.drivers) > 0)
+    )
+    pose = (
+        list(_curves(before))
+        if animated
+        else [before.location, getattr(before, _rotation_name(obj)), tuple(obj.scale)]
+    )
+    delta = [tuple(obj.delta_location), tuple(obj.delta_scale), tuple(obj.delta_rotation_euler)]
+    parent = [obj.parent.name, obj.parent_bone, _plain(obj.matrix_parent_inverse)] if obj.parent else []
+    return [pose, delta, parent, len(obj.constraints)]
+
+
+def _rotation_name(obj: bpy.types.Object) -> str:
+    return {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}.get(
+        obj.rotation_mode, "rotation_euler"
+    )
+
+
+def _curves(before: AnimationState) -> Iterator[Any]:
+    """The keyframes of an action."""
+    holder = find_curve_holder(before.action, before.slot_identifier) if before.action else None
+    for curve in holder.fcurves if holder else ():
+        points = np.empty(2 * len(curve.keyframe_points), dtype=np.float32)
+        curve.keyframe_points.foreach_get("co", points)
+        yield [curve.data_path, curve.array_index, points]
+
+
+def _geometry(obj: bpy.types.Object) -> list[Any]:
+    """The mesh and the settings of the modifiers."""
+    modifiers = [[modifier.type, *_settings(modifier)] for modifier in obj.modifiers]
+    data = obj.data
+    if not isinstance(data, bpy.types.Mesh):
+        return [modifiers, *_settings(data)] if data is not None else [modifiers]
+    points = np.empty(3 * len(data.vertices), dtype=np.float32)
+    data.vertices.foreach_get("co", points)
+    return [modifiers, points, len(data.polygons)]
+
+
+def _settings(block: Any) -> Iterator[Any]:
+    """Values of the plain properties of anything of Blender's."""
+    for item in block.bl_rna.properties:
+        if item.type in PLAIN and item.identifier not in ("name", "show_expanded", "is_active", "execution_time"):
+            yield item.identifier, _plain(getattr(block, item.identifier))
+
+
+def _plain(value: Any) -> Any:
+    """Vectors and matrices as tuples, pointers as names."""
+    if isinstance(value, bpy.types.ID):
+        return value.name
+    if hasattr(value, "__len__") and not isinstance(value, str | set):
+        return tuple(_plain(item) for item in value)
+    return sorted(value) if isinstance(value, set) else value

@@ -1,0 +1,96 @@
+"""Snapshots of a simulation on disk: nested values, arrays apart from their structure, no pickle."""
+
+import io
+import json
+import zipfile
+from typing import Any
+
+import numpy as np
+
+from .errors import SceneError
+from .jit import source_hash
+from .report import ContactEvent
+
+_PLAIN = (bool, int, float, str, type(None))
+_GROUPS = {"list": list, "tuple": tuple, "set": set}
+
+
+def pack(snapshot: dict[str, Any]) -> bytes:
+    """The bytes of a snapshot: a structure in JSON and the arrays it names, in an npz.
+
+    Raises:
+        TypeError: The snapshot holds something that is neither plain, nor an array, nor a group of these.
+    """
+    arrays: list[np.ndarray] = []
+    header = {"sources": source_hash(), "tree": _describe(snapshot, arrays)}
+    buffer = io.BytesIO()
+    named = {f"a{i}": array for i, array in enumerate(arrays)}
+    np.savez(buffer, header=np.array(json.dumps(header)), **named)  # pyright: ignore[reportArgumentType]
+    return buffer.getvalue()
+
+
+def unpack(content: bytes, like: dict[str, Any]) -> dict[str, Any]:
+    """The snapshot that `pack` wrote.
+
+    Args:
+        content: The bytes.
+        like: A snapshot of the same simulation, of any time: it has the types of the tuples with names.
+
+    Raises:
+        SceneError: These are no bytes of a whole snapshot by this very version of the solver.
+    """
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+            header = json.loads(str(archive["header"]))
+            if header["sources"] != source_hash():
+                raise SceneError("the snapshot was made by another version of Topple; start again")
+            types = {ContactEvent.__name__: ContactEvent}
+            _collect_types(like, types)
+            return _rebuild(header["tree"], archive, types)
+    except (ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
+        if isinstance(error, SceneError):
+            raise
+        raise SceneError("the snapshot is not whole; start again") from error
+
+
+def _describe(value: Any, arrays: list[np.ndarray]) -> Any:
+    if isinstance(value, np.ndarray):
+        arrays.append(value)
+        return {"array": len(arrays) - 1}
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, _PLAIN):
+        return {"plain": value}
+    if isinstance(value, dict):
+        return {"dict": [[_describe(k, arrays), _describe(v, arrays)] for k, v in value.items()]}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return {"named": type(value).__name__, "items": [_describe(item, arrays) for item in value]}
+    for name, group in _GROUPS.items():
+        if type(value) is group:
+            items = sorted(value) if group is set else value
+            return {name: [_describe(item, arrays) for item in items]}
+    raise TypeError(f"a snapshot cannot keep a {type(value).__name__}")
+
+
+def _rebuild(node: Any, archive: Any, types: dict[str, type]) -> Any:
+    if "array" in node:
+        return archive[f"a{node['array']}"]
+    if "plain" in node:
+        return node["plain"]
+    if "dict" in node:
+        return {_rebuild(k, archive, types): _rebuild(v, archive, types) for k, v in node["dict"]}
+    if "named" in node:
+        return types[node["named"]](*(_rebuild(item, archive, types) for item in node["items"]))
+    (name, items), *_ = node.items()
+    return _GROUPS[name](_rebuild(item, archive, types) for item in items)
+
+
+def _collect_types(value: Any, types: dict[str, type]) -> None:
+    """Note the class of every tuple with names inside a value."""
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        types[type(value).__name__] = type(value)
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if isinstance(value, tuple | list):
+        for item in value:
+            _collect_types(item, types)
