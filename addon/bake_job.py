@@ -7,20 +7,24 @@ window `run` takes them one after the other. Pure: no bpy.
 from __future__ import annotations  # naming core's types must not load the solver
 
 import queue
+import sys
 import threading
 import time as clock
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .. import core
 from . import messages
 from .bake_frames import BakedFrame
-from .bake_work import BakeRequest, Ended, Event, FrameBaked, Noted, SceneBuilt, Stage, StageBegan, bake
+from .bake_work import BakeRequest, Ended, Event, FrameBaked, Noted, SceneBuilt, StageBegan, bake
 from .cache_store import BakeHeader
 
 State = Literal["waiting", "compile", "prepare", "simulate", "finished", "cancelled", "failed"]
+# Blender's window takes Python's lock anew for each of hundreds of panels it draws, and each time waits this
+# long for a thread that computes [s]; with Python's usual 5 ms it would stand still for a second.
+SWITCH_INTERVAL = 5e-5
 RECENT = 20  # frames whose mean length foretells the time left
 
 
@@ -53,6 +57,7 @@ class BakeJob:
         self._cancel = threading.Event()
         self._events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
+        self._usual_interval: float | None = None
         self._recent: deque[float] = deque(maxlen=RECENT + 1)  # times at which frames came
 
     # Running ---------------------------------------------------------------------------------
@@ -60,6 +65,8 @@ class BakeJob:
     def start(self) -> None:
         """Begin the work in a thread; call `tick` from then on."""
         self._thread = threading.Thread(target=self._work, name="Topple bake", daemon=True)
+        self._usual_interval = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH_INTERVAL)
         self._thread.start()
 
     def tick(self) -> bool:
@@ -72,6 +79,8 @@ class BakeJob:
             if event is None:  # the thread is gone without a last word: a bug, which it has printed
                 event = Ended("failed", messages.WORKER_DIED)
             self.take(event)
+        if self.ended:
+            self._leave()
         return self.ended
 
     def run(self, progress: Callable[[str, int, int], None]) -> None:
@@ -88,7 +97,14 @@ class BakeJob:
         """Wait for the thread; returns whether it has ended."""
         if self._thread is not None:
             self._thread.join(seconds)
+            self._leave()
         return self._thread is None or not self._thread.is_alive()
+
+    def _leave(self) -> None:
+        """Give Python its usual way of switching threads back."""
+        if self._usual_interval is not None:
+            sys.setswitchinterval(self._usual_interval)
+            self._usual_interval = None
 
     def _work(self) -> None:
         try:
@@ -151,9 +167,3 @@ class BakeJob:
             moves and name in dynamic
             for name, moves in zip(self.header.names, self.frames[-1].moving.tolist(), strict=True)
         )
-
-    def stages(self) -> Iterator[tuple[Stage, bool]]:
-        """The stages of the work, and whether each is over."""
-        order: tuple[Stage, ...] = ("compile", "prepare", "simulate")
-        at = order.index(self.state) if self.state in order else len(order)
-        yield from ((stage, i < at) for i, stage in enumerate(order))

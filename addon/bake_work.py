@@ -129,7 +129,7 @@ def _bake(request: BakeRequest, cancelled: Callable[[], bool]) -> Iterator[Event
         yield FrameBaked(frame)
     outcome: Literal["finished", "cancelled"] = "finished"
     index = start
-    for index in range(start + 1, request.frames + 1):  # noqa: B007
+    for index in range(start + 1, request.frames + 1):
         if cancelled():
             index, outcome = index - 1, "cancelled"
             break
@@ -153,9 +153,7 @@ def _movable(scene: core.Scene) -> np.ndarray:
     return np.array([body.is_movable for body in scene.bodies])
 
 
-def _go_on(
-    request: BakeRequest, header: BakeHeader, simulation: core.Simulation
-) -> tuple[int | None, str]:
+def _go_on(request: BakeRequest, header: BakeHeader, simulation: core.Simulation) -> tuple[int | None, str]:
     """The frame to go on from, the simulation brought there, and why it is not the one that was asked for."""
     store = request.store
     if request.resume_at is None or store is None:
@@ -179,7 +177,11 @@ def _go_on(
 
 def _report(simulation: core.Simulation, notes: tuple[str, ...], worst: float) -> dict[str, Any]:
     report = replace(simulation.report, max_penetration=worst)
-    return {"report": report.to_dict(), "events": [list(event) for event in simulation.events], "notes": list(notes)}
+    return {
+        "report": report.to_dict(),
+        "events": [list(event) for event in simulation.events],
+        "notes": list(notes),
+    }
 
 
 class _Keeper:
@@ -221,5 +223,7 @@ class _Keeper:
         try:
             action(self.store)
         except OSError as error:
-            self._notes.append(messages.cannot_write_cache(str(self.store.folder), error.strerror or str(error)))
+            self._notes.append(
+                messages.cannot_write_cache(str(self.store.folder), error.strerror or str(error))
+            )
             self.store = None

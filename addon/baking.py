@@ -25,7 +25,11 @@ class BakeSummary:
 
 
 def prepare(
-    context: bpy.types.Context, *, on_disk: bool, resume_at: int | None = None, until_rest: float | None = None
+    context: bpy.types.Context,
+    *,
+    on_disk: bool,
+    resume_at: int | None = None,
+    until_rest: float | None = None,
 ) -> LiveBake:
     """Read the context's scene; the bake that comes back has not begun yet.
 
@@ -57,7 +61,7 @@ def bake_now(bake: LiveBake, progress: Callable[[str, int, int], None]) -> None:
 
 def write_keyframes(context: bpy.types.Context, bake: LiveBake) -> None:
     """Write what there is of a bake into keyframes."""
-    write_trajectory(bake.keyed, bake.trajectory(), bake.unit, bake.first_frame)
+    write_trajectory(bake.keyed, bake.trajectory(), bake.unit, bake.first_frame, bake.objects())
     context.view_layer.update()
 
 

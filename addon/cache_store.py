@@ -29,7 +29,9 @@ from . import messages
 from .bake_frames import ARRAYS, BakedFrame
 
 SCHEMA, VERSION = "topple-bake", 1
-CHECKPOINT_EVERY = 10  # frames, at first; twice as many whenever more than this many checkpoints would be kept:
+CHECKPOINT_EVERY = (
+    10  # frames, at first; twice as many whenever more than this many checkpoints would be kept:
+)
 CHECKPOINTS = 8
 
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile)

@@ -53,7 +53,7 @@ class LiveBake:
     watched: dict[str, str]
     store: CacheStore | None = None
     job: BakeJob | None = None
-    earlier: "LiveBake | None" = None
+    earlier: LiveBake | None = None
     stored_header: BakeHeader | None = None
     found: dict[str, Any] = field(default_factory=dict)
 
@@ -82,6 +82,16 @@ class LiveBake:
         """What the solver found: `report`, `events`, `notes`; empty while it runs."""
         return self.found if self.job is None else self.job.report or {}
 
+    @property
+    def disk_size(self) -> int:
+        """Bytes of its folder; looked at once, when it no longer grows."""
+        return 0 if self.store is None or self.running else self._final_size
+
+    @cached_property
+    def _final_size(self) -> int:
+        assert self.store is not None
+        return self.store.size()
+
     @cached_property
     def _channels(self) -> ObjectChannels:
         return ObjectChannels(self.keyed, self.names, self.unit)
@@ -92,7 +102,7 @@ class LiveBake:
         return self._channels if self.header is not None else None
 
     def objects(self) -> dict[str, bpy.types.Object]:
-        """The objects of the bake by the names they had; renamed ones are found, deleted ones are left out."""
+        """The objects of the bake by the names they had: renamed ones too, deleted ones not."""
         found = {}
         for target in self.keyed:
             obj = bpy.data.objects.get(target.name)
@@ -134,7 +144,8 @@ def prepare(
     key, earlier = _own_key(scene), of_scene(scene)
     objects = pack_objects(reading.keyed)
     watched = watch.watch(scene, view_layer)
-    store, frames, notes = None, [], []
+    store, frames = None, []
+    notes: list[str] = []
     if on_disk:
         folder, moved = cache_folder(bpy.data.filepath, user_folder(), key)
         store = CacheStore(folder)

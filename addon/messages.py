@@ -5,6 +5,7 @@ An error says what is wrong and what to change; the error type puts the body's n
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def bake_cancelled(done: int, frames: int) -> str:
     return f"Cancelled after {done} of {frames} frames, which are kept: Resume goes on from there"
 
 
-def baking(job: "BakeJob") -> str:
+def baking(job: BakeJob) -> str:
     """One line on a bake that runs."""
     if job.cancelling:
         return "Topple: ending after this frame"
@@ -100,6 +101,41 @@ def baking(job: "BakeJob") -> str:
     left = job.seconds_left
     line = f"Topple: frame {job.done} of {job.request.frames}, {_count(job.moving, 'body', 'bodies')} moving"
     return line + (f", {duration(left)} left" if left is not None else "") + "   (Esc cancels)"
+
+
+def progress(job: BakeJob) -> str:
+    """The text of the progress bar."""
+    if job.state != "simulate":
+        return STAGES[job.state].split(",")[0].capitalize()
+    return f"Frame {job.done} of {job.request.frames}"
+
+
+def progress_details(job: BakeJob) -> list[str]:
+    """What the panel says below the bar."""
+    if job.cancelling:
+        return ["Ending after this frame"]
+    if job.state == "compile":
+        return ["Only once per machine and version;", "it takes a minute or two"]
+    if not job.frames:
+        return []
+    left = job.seconds_left
+    return [
+        f"{_count(job.moving, 'body', 'bodies')} moving",
+        f"Deepest overlap {job.frames[-1].deepest:.1e} m",
+        f"About {duration(left)} left" if left is not None else "",
+    ]
+
+
+def baked(done: int, frames: int) -> str:
+    """How much of a bake there is."""
+    return (
+        f"{_count(frames, 'frame', 'frames')} baked" if done >= frames else f"{done} of {frames} frames baked"
+    )
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """A text in lines of at most so many characters."""
+    return textwrap.wrap(text, width)
 
 
 def duration(seconds: float) -> str:
@@ -114,11 +150,12 @@ def duration(seconds: float) -> str:
 
 def size(count: int) -> str:
     """Bytes in words."""
+    number = float(count)
     for unit in ("B", "kB", "MB"):
-        if count < 1000:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:.3g} GB"
+        if number < 1000:
+            return f"{number:.3g} {unit}"
+        number /= 1000
+    return f"{number:.3g} GB"
 
 
 def keyframes_written(objects: int, frames: int) -> str:
@@ -175,8 +212,8 @@ def unreadable_cache(folder: str) -> str:
 def cannot_write_cache(folder: str, reason: str) -> str:
     """The disk refuses; the bake goes on in memory."""
     return (
-        f"the cache '{folder}' cannot be written ({reason}): this bake is in memory only; write its keyframes "
-        "before you close Blender"
+        f"the cache '{folder}' cannot be written ({reason}): this bake is in memory only; "
+        "write its keyframes before you close Blender"
     )
 
 

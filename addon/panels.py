@@ -1,4 +1,4 @@
-"""Panels: the body in the Physics tab, the simulation in the 3D View's sidebar."""
+"""Panels of a body, in the Physics tab."""
 
 import bpy
 
@@ -80,47 +80,4 @@ class VelocityPanel(_BodySubPanel, bpy.types.Panel):
         layout.prop(body, "angular_velocity")
 
 
-class _SidebarPanel:
-    """Where the panels of the simulation lie."""
-
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = "Topple"
-
-
-class BodiesPanel(_SidebarPanel, bpy.types.Panel):
-    bl_idname = "TOPPLE_PT_bodies"
-    bl_label = "Bodies"
-
-    def draw(self, context: bpy.types.Context) -> None:
-        layout = self.layout
-        layout.operator_menu_enum("topple.add_bodies", "kind", text="Add", icon="RIGID_BODY")
-        layout.operator("topple.remove_bodies", text="Remove", icon="X")
-
-
-class SimulationPanel(_SidebarPanel, bpy.types.Panel):
-    bl_idname = "TOPPLE_PT_simulation"
-    bl_label = "Simulation"
-
-    def draw(self, context: bpy.types.Context) -> None:
-        layout, scene = self.layout, context.scene
-        layout.use_property_split = True
-        layout.use_property_decorate = False
-        column = layout.column(align=True)
-        column.prop(scene, "frame_start", text="Frame Start")
-        column.prop(scene, "frame_end", text="End")
-        layout.prop(scene, "use_gravity")
-        column = layout.column()
-        column.active = scene.use_gravity
-        column.prop(scene, "gravity", text="Gravity")
-        column = layout.column()
-        column.prop(scene.topple, "solver")
-        if scene.topple.solver == "impulse":  # the other one has no steps, and is exact to its own tolerance
-            column.prop(scene.topple, "steps_per_second")
-            column.prop(scene.topple, "tolerance")
-        column = layout.column(align=True)
-        column.operator("topple.bake", icon="PHYSICS")
-        column.operator("topple.clear_bake", icon="TRASH")
-
-
-CLASSES = (BodyPanel, MassPanel, SurfacePanel, VelocityPanel, BodiesPanel, SimulationPanel)
+CLASSES = (BodyPanel, MassPanel, SurfacePanel, VelocityPanel)

@@ -158,14 +158,16 @@ def remove_unused(actions: Iterable[bpy.types.Action]) -> None:
 @contextmanager
 def originals_shown(objects: Iterable[bpy.types.Object]) -> Iterator[None]:
     """Animate baked objects as before their bake for the time of the block."""
-    bakes = [(obj, current_state(obj)) for obj in objects if is_baked(obj)]
-    for obj, _ in bakes:
+    bakes = [(obj, current_state(obj), is_previewed(obj)) for obj in objects if is_baked(obj)]
+    for obj, _, _ in bakes:
+        obj.topple.previous.previewed = False  # else the preview would put it where the bake has it
         apply_state(obj, _load(obj.topple.previous))
     try:
         yield
     finally:
-        for obj, state in bakes:
+        for obj, state, previewed in bakes:
             apply_state(obj, state)
+            obj.topple.previous.previewed = previewed
 
 
 def _load(previous: Any) -> AnimationState:

@@ -4,9 +4,9 @@ import os
 
 import bpy
 
-from . import cli, handlers, live_bakes, operators, panels, properties
+from . import cli, handlers, live_bakes, operators, panels, properties, simulation_panels
 
-CLASSES = (*properties.CLASSES, *operators.CLASSES, *panels.CLASSES)
+CLASSES = (*properties.CLASSES, *operators.CLASSES, *panels.CLASSES, *simulation_panels.CLASSES)
 EXTENSION = __package__.rpartition(".")[0]
 
 _commands: list = []  # handles of registered command line commands

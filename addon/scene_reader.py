@@ -123,7 +123,9 @@ def read_scene(context: bpy.types.Context) -> SceneReading:
         if target.parent is not None and not is_even(target.parent)
     ]
 
-    bodies = tuple(_body(obj, starts[obj.name_full], paths.get((obj.name_full, WORLD)), unit) for obj in objects)
+    bodies = tuple(
+        _body(obj, starts[obj.name_full], paths.get((obj.name_full, WORLD)), unit) for obj in objects
+    )
     gravity = _gravity(blender_scene, unit)
     return SceneReading(bodies, gravity, keyed, unit, first_frame, frames, fps, tuple(notes))
 

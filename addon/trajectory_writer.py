@@ -6,7 +6,7 @@ keeps the other channels of the action it had (scale, visibility, custom propert
 
 from __future__ import annotations  # naming core's types must not load the solver
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import bpy
@@ -36,19 +36,26 @@ class ObjectKeys:
 
 
 def write_trajectory(
-    keyed: Iterable[KeyedObject], trajectory: core.Trajectory, unit: LengthUnit, first_frame: int
+    keyed: Iterable[KeyedObject],
+    trajectory: core.Trajectory,
+    unit: LengthUnit,
+    first_frame: int,
+    objects: Mapping[str, bpy.types.Object] | None = None,
 ) -> None:
     """Key the objects along their bodies' paths.
 
     Args:
         keyed: The dynamic objects, as the scene reader found them.
+        objects: Those to key, by the names they were read with; by default all, by their names.
         trajectory: Holds a body of the name of each object; may be shorter than the scene's range.
         unit: Length unit of the scene.
         first_frame: Frame of the trajectory's start.
     """
     keys = object_keys(tuple(keyed), trajectory, unit)
     frames = first_frame + np.arange(len(trajectory.times))
-    earlier_bakes = [_write_object(bpy.data.objects[name], keys[name], frames) for name in keys]
+    if objects is None:
+        objects = {name: bpy.data.objects[name] for name in keys}
+    earlier_bakes = [_write_object(obj, keys[name], frames) for name, obj in objects.items()]
     remove_unused(bake for bake in earlier_bakes if bake is not None)
 
 
@@ -92,4 +99,3 @@ def _write_object(obj: bpy.types.Object, keys: ObjectKeys, frames: np.ndarray) -
     animation.action_influence = 1.0
     store_state(obj, before)
     return earlier_bake
-

@@ -19,7 +19,7 @@ from .previous_animation import AnimationState, state_before_bake
 from .properties import BODY_SETTINGS, WORLD_SETTINGS
 from .scene_reader import body_objects
 
-SHARE = 0.02  # part of the time that looking may take
+SHARE = 0.2  # part of the time that looking may take
 PLAIN = {"BOOLEAN", "INT", "FLOAT", "STRING", "ENUM"}
 
 _dirty = True
@@ -33,7 +33,9 @@ def mark_dirty() -> None:
     _dirty = True
 
 
-def changes_since(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer, watched: dict[str, str]) -> list[str]:
+def changes_since(
+    scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer, watched: dict[str, str]
+) -> list[str]:
     """Names of what changed since a bake; from the last look, where that is recent enough."""
     global _dirty, _next_look
     key = scene.topple.cache_key
@@ -117,7 +119,12 @@ def _geometry(obj: bpy.types.Object) -> list[Any]:
 def _settings(block: Any) -> Iterator[Any]:
     """Values of the plain properties of anything of Blender's."""
     for item in block.bl_rna.properties:
-        if item.type in PLAIN and item.identifier not in ("name", "show_expanded", "is_active", "execution_time"):
+        if item.type in PLAIN and item.identifier not in (
+            "name",
+            "show_expanded",
+            "is_active",
+            "execution_time",
+        ):
             yield item.identifier, _plain(getattr(block, item.identifier))
 
 

@@ -1,5 +1,6 @@
 """Bake the simulation: behind the window, or in a plain loop where there is none."""
 
+import time as clock
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -11,6 +12,7 @@ from .. import live_bakes, messages
 
 PROGRESS_STEPS = 1000
 TICK = 0.1  # seconds between looks at the worker
+PAUSE = 4.0  # rest after drawing a frame while the bake goes on, in units of the time that took
 
 
 class Bake(bpy.types.Operator):
@@ -41,6 +43,7 @@ class Bake(bpy.types.Operator):
     )
 
     _timer = None
+    _drawing = False  # whether the window has drawn a frame of the bake since the last tick
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -58,6 +61,7 @@ class Bake(bpy.types.Operator):
             return {"CANCELLED"}
         self._scene, self._view_layer = context.scene.name, context.view_layer.name
         self._frame, self._shown = context.scene.frame_current, -1
+        self._last_tick = self._next_show = clock.monotonic()
         bake.job.start()
         self._timer = context.window_manager.event_timer_add(TICK, window=context.window)
         context.window_manager.modal_handler_add(self)
@@ -123,16 +127,21 @@ class Bake(bpy.types.Operator):
         return min(max(scene.frame_current - bake.first_frame, 0), last)
 
     def _show(self, scene: bpy.types.Scene, bake: "live_bakes.LiveBake") -> None:
-        """Show the latest frame while more come."""
+        """Show the latest frame while more come, no oftener than the window can draw it with ease."""
         from .. import preview
 
+        now = clock.monotonic()
+        if self._drawing:
+            self._next_show = now + PAUSE * (now - self._last_tick)
+        self._last_tick, self._drawing = now, False
         if not bake.frames or len(bake.frames) == self._shown:
             return
         if self._shown < 0:
             preview.begin(bake)
         self._shown = len(bake.frames)
-        if scene.topple.follow:
+        if scene.topple.follow and clock.monotonic() > self._next_show:
             scene.frame_set(bake.first_frame + len(bake.frames) - 1)
+            self._drawing = True
 
     def _finish(
         self, context: bpy.types.Context, scene: bpy.types.Scene, bake: "live_bakes.LiveBake"
@@ -191,11 +200,12 @@ class CancelBake(bpy.types.Operator):
 
 
 def redraw_panels(context: bpy.types.Context) -> None:
-    """Have the areas that show a bake's progress drawn again."""
+    """Have the sidebars that show a bake's progress drawn again, and not the views beside them."""
     for window in context.window_manager.windows:
         for area in window.screen.areas:
-            if area.type in ("VIEW_3D", "PROPERTIES"):
-                area.tag_redraw()
+            for region in area.regions if area.type == "VIEW_3D" else ():
+                if region.type == "UI":
+                    region.tag_redraw()
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 import bpy
 import pytest
 from blender.objects import add_cube, add_empty, make_body
-from topple_extension.addon import panels, registration
+from topple_extension.addon import panels, registration, simulation_panels, watch
 
 
 def registered() -> set[str]:
@@ -24,8 +24,10 @@ def test_ten_times_leaves_nothing():
     for _ in range(10):
         registration.unregister()
         assert registered() == set()
+        assert handlers() == []
         registration.register()
     assert registered() == before
+    assert len(handlers()) == len(set(handlers())) + 2  # one of them hears of three events
 
 
 class Layout:
@@ -38,10 +40,19 @@ class Layout:
         assert name in data.bl_rna.properties
         self.used.append(name)
 
-    def operator(self, name: str, **options) -> None:
+    def operator(self, name: str, **options) -> "Button":
         group, operator = name.split(".")
         assert hasattr(bpy.types, f"{group.upper()}_OT_{operator}")
         self.used.append(name)
+        return Button(name)
+
+    def label(self, *, text: str, icon: str = "NONE") -> None:
+        assert icon in bpy.types.UILayout.bl_rna.functions["label"].parameters["icon"].enum_items
+        self.used.append(text)
+
+    def progress(self, *, factor: float, text: str) -> None:
+        assert 0.0 <= factor <= 1.0
+        self.used.append(text)
 
     def operator_menu_enum(self, name: str, property_name: str, **options) -> None:
         self.operator(name)
@@ -51,11 +62,32 @@ class Layout:
     def column(self, **options) -> "Layout":
         return Layout(self.used)
 
+    row = box = column
+
+
+class Button:
+    """What a layout returns for an operator: takes only properties that it has."""
+
+    def __init__(self, operator: str) -> None:
+        self.__dict__["known"] = (
+            getattr(bpy.ops.topple, operator.removeprefix("topple.")).get_rna_type().properties
+        )
+
+    def __setattr__(self, name: str, value: object) -> None:
+        assert name in self.known
+
+
+def handlers() -> list[str]:
+    """Topple's functions that Blender calls."""
+    names = [name for name in dir(bpy.app.handlers) if name.endswith(("_pre", "_post"))]
+    events = [getattr(bpy.app.handlers, name) for name in names]
+    return [f.__qualname__ for event in events for f in event if ".addon" in getattr(f, "__module__", "")]
+
 
 def drawn() -> list[str]:
     """Names of what all panels show for the active object."""
     used: list[str] = []
-    for panel in panels.CLASSES:
+    for panel in (*panels.CLASSES, *simulation_panels.CLASSES):
         if not hasattr(panel, "poll") or panel.poll(bpy.context):
             stand_in = type(panel.__name__, (), {**_methods(panel), "layout": Layout(used)})()
             stand_in.draw(bpy.context)
@@ -94,3 +126,14 @@ def test_panels_offer_to_add_a_body():
 
 def test_panels_draw_without_an_object():
     assert "topple.bake" in drawn()
+
+
+def test_bake_panel_shows_what_there_is_and_what_changed():
+    cube = make_body(add_cube("cube"))
+    bpy.ops.topple.bake(keyframes=False)
+    shown = drawn()
+    assert "24 frames baked" in shown
+    assert not any(text.startswith("Out of date") for text in shown)
+    cube.topple.friction = 0.1
+    watch.forget()
+    assert any(text.startswith("Out of date: the set-up of") for text in drawn())

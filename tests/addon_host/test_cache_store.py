@@ -1,0 +1,98 @@
+"""The folder of a bake: whole files, a version stamp, spoiled and foreign folders, where it lies."""
+
+import json
+
+import numpy as np
+import pytest
+import topple
+from addon_host.bakes import request, silent
+from topple_extension.addon.bake_frames import ARRAYS
+from topple_extension.addon.bake_job import BakeJob
+from topple_extension.addon.cache_store import CHECKPOINTS, CacheStore, cache_folder
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = CacheStore(tmp_path / "shot.topple" / "key")
+    BakeJob(request(30, store=store, objects={"turns": np.arange(3.0)})).run(silent)
+    return store
+
+
+def test_what_is_kept_is_read_back(store):
+    job = BakeJob(request(30))
+    job.run(silent)
+    stored = store.load()
+    assert stored.header == job.header
+    assert stored.report["events"] == job.report["events"]
+    np.testing.assert_array_equal(stored.objects["turns"], np.arange(3.0))
+    for one, other in zip(stored.frames, job.frames, strict=True):
+        for name in set(ARRAYS) - {"figures"}:
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+            assert getattr(one, name).dtype == getattr(other, name).dtype
+
+
+def test_checkpoints_stay_few(tmp_path):
+    store = CacheStore(tmp_path)
+    for index in range(2000):
+        store.keep_checkpoint(index, lambda path: path.write_bytes(b""))
+        assert len(store.checkpoints()) <= CHECKPOINTS
+    gaps = np.diff(store.checkpoints())
+    assert store.checkpoints()[0] == 0
+    assert gaps.max() == gaps.min()
+
+
+def test_a_killed_bake_keeps_the_frames_before_a_gap(store):
+    (store.folder / "frame_000009.npz").unlink()
+    (store.folder / ".frame_000031.npz.abc").write_bytes(b"half a fra")
+    assert len(store.load().frames) == 9
+
+
+@pytest.mark.parametrize("name", ["bake.json", "objects.npz", "frame_000003.npz"])
+def test_spoiled_files_are_refused(store, name):
+    content = (store.folder / name).read_bytes()
+    (store.folder / name).write_bytes(content[: len(content) // 2])
+    with pytest.raises(topple.SceneError, match="missing or damaged: bake again"):
+        store.load()
+
+
+def test_other_versions_are_refused(store):
+    header = json.loads((store.folder / "bake.json").read_text())
+    assert header["topple"] == topple.__version__
+    (store.folder / "bake.json").write_text(json.dumps({**header, "version": 99}))
+    with pytest.raises(topple.SceneError, match="another version"):
+        store.load()
+
+
+def test_a_missing_folder_is_refused(tmp_path):
+    with pytest.raises(topple.SceneError, match="missing or damaged"):
+        CacheStore(tmp_path / "nowhere").load()
+
+
+def test_size_and_clearing(store):
+    assert store.size() == sum(path.stat().st_size for path in store.folder.iterdir())
+    store.clear()
+    assert not store.folder.exists()
+    assert not store.folder.parent.exists()
+    store.clear()
+
+
+def test_the_folder_lies_beside_the_file(tmp_path):
+    folder, moved = cache_folder(str(tmp_path / "shot.blend"), tmp_path / "user", "key")
+    assert folder == tmp_path / "shot.topple" / "key"
+    assert not moved
+    assert not folder.exists()
+
+
+def test_files_never_saved_use_the_users_folder(tmp_path):
+    assert cache_folder("", tmp_path, "key") == (tmp_path / "key", False)
+
+
+def test_read_only_folders_are_seen(tmp_path, monkeypatch):
+    def refuse(**options):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    assert cache_folder(str(tmp_path / "shot.blend"), tmp_path / "user", "key") == (
+        tmp_path / "user" / "key",
+        True,
+    )

@@ -1,0 +1,126 @@
+"""Runs a script of steps in Blender's window: it presses what a mouse can press and waits for what happens.
+
+    scripts/test_window [FOLDER FOR THE PICTURES]
+
+A script is a generator: each `yield` gives Blender's event loop so many seconds. A failed assertion ends
+Blender with exit code 1.
+"""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import bpy
+
+ROOT = Path(__file__).parents[3]
+EXTENSION = "topple_extension"
+Script = Iterator[float]
+
+
+def load_extension() -> None:
+    """The checkout as the package that Blender makes of an extension, registered."""
+    spec = importlib.util.spec_from_file_location(
+        EXTENSION, ROOT / "__init__.py", submodule_search_locations=[str(ROOT)]
+    )
+    extension = importlib.util.module_from_spec(spec)
+    sys.modules[EXTENSION] = extension
+    spec.loader.exec_module(extension)
+    extension.register()
+
+
+def run(script: Callable[[], Script]) -> None:
+    """Step through a script from Blender's event loop; end Blender with its outcome."""
+    steps = script()
+
+    def advance() -> float | None:
+        try:
+            return next(steps)
+        except StopIteration:
+            print("WINDOW TEST PASSED", flush=True)
+            quit_blender(0)
+        except Exception:  # noqa: BLE001  (whatever it is, the process must end with a failure)
+            traceback.print_exc()
+            print("WINDOW TEST FAILED", flush=True)
+            quit_blender(1)
+        return None
+
+    bpy.app.timers.register(advance, first_interval=1.0)
+
+
+def quit_blender(code: int) -> None:
+    """End the process at once; Blender's own way would ask about unsaved changes."""
+    sys.stdout.flush()
+    os._exit(code)
+
+
+def window() -> bpy.types.Window:
+    return bpy.context.window_manager.windows[0]
+
+
+def area(kind: str) -> bpy.types.Area:
+    return next(area for area in window().screen.areas if area.type == kind)
+
+
+def region(kind: str, of: str) -> bpy.types.Region:
+    return next(region for region in area(of).regions if region.type == kind)
+
+
+def screenshot(path: Path) -> None:
+    """The whole screen as a picture, by ImageMagick: Blender's own screenshot is black under Xvfb."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["import", "-window", "root", str(path)], check=True)
+
+
+def move_mouse(x: int, y: int) -> None:
+    window().event_simulate(type="MOUSEMOVE", value="NOTHING", x=x, y=y)
+
+
+def press_key(key: str) -> None:
+    window().event_simulate(type=key, value="PRESS")
+    window().event_simulate(type=key, value="RELEASE")
+
+
+def click(x: int, y: int) -> Script:
+    """Press and release the left button there."""
+    move_mouse(x, y)
+    yield 0.1
+    window().event_simulate(type="LEFTMOUSE", value="PRESS", x=x, y=y)
+    yield 0.1
+    window().event_simulate(type="LEFTMOUSE", value="RELEASE", x=x, y=y)
+    yield 0.1
+
+
+def command_under_mouse(of: str, space: bpy.types.Region) -> str:
+    """The Python command of the button that the mouse is over; empty where there is none."""
+    with bpy.context.temp_override(window=window(), area=area(of), region=space):
+        if not bpy.ops.ui.copy_python_command_button.poll():
+            return ""
+        bpy.ops.ui.copy_python_command_button()
+    return bpy.context.window_manager.clipboard
+
+
+def press(command: str, of: str = "VIEW_3D", kind: str = "UI") -> Script:
+    """Feel with the mouse for the button whose Python command has this text, and press it."""
+    space = region(kind, of)
+    for column in (2, 1, 3):
+        x = space.x + column * space.width // 4
+        for y in range(space.y + space.height - 6, space.y, -9):
+            move_mouse(x, y)
+            yield 0.02
+            if command in command_under_mouse(of, space):
+                yield from click(x, y)
+                return
+    raise AssertionError(f"no button with {command} in the {kind} region of {of}")
+
+
+def until(condition: Callable[[], bool], seconds: float, what: str) -> Script:
+    """Wait for something to become true."""
+    waited = 0.0
+    while not condition():
+        assert waited < seconds, f"waited {seconds} s in vain for {what}"
+        yield 0.1
+        waited += 0.1

@@ -1,0 +1,132 @@
+"""Presses the add-on's buttons in Blender's window, looks at what the scene does, and takes pictures."""
+
+import math
+import sys
+import time
+from pathlib import Path
+
+import bpy
+
+sys.path.insert(0, str(Path(__file__).parent))
+import harness
+
+PICTURES = Path(sys.argv[-1])
+LONGEST_PAUSE = 0.25  # seconds between two ticks of the modal timer, drawing apart
+
+
+def add_body(name: str, mesh: bpy.types.Mesh, place: tuple, **settings) -> bpy.types.Object:
+    obj = bpy.data.objects.new(name, mesh)
+    bpy.context.collection.objects.link(obj)
+    obj.location = place
+    for key, value in {"enabled": True, **settings}.items():
+        setattr(obj.topple, key, value)
+    return obj
+
+
+def build_scene(rows: int) -> None:
+    """Crates above a ground plane, on file."""
+    bpy.ops.object.select_all(action="SELECT")
+    bpy.ops.object.delete()
+    bpy.ops.mesh.primitive_plane_add(size=40)
+    bpy.context.object.name = "ground"
+    add_ground = bpy.context.object
+    add_ground.topple.enabled, add_ground.topple.kind, add_ground.topple.shape = True, "STATIC", "PLANE"
+    bpy.ops.mesh.primitive_cube_add(size=1, location=(0, 0, 0.5))
+    crate = bpy.context.object
+    mesh = crate.data
+    crate.name = "crate"
+    for i in range(1, rows * rows):
+        x, y = i % rows, i // rows
+        add_body(f"crate {i}", mesh, (1.2 * x, 1.2 * y, 1.5 + 0.4 * math.sin(5 * i)), shape="BOX")
+    bpy.context.scene.frame_end = 100
+    bpy.ops.wm.save_as_mainfile(filepath=str(PICTURES / "shot.blend"))
+
+
+def show_sidebar() -> harness.Script:
+    view = harness.area("VIEW_3D")
+    view.spaces[0].show_region_ui = True
+    yield 0.5
+    harness.region("UI", "VIEW_3D").active_panel_category = "Topple"
+    yield 0.5
+
+
+def location(name: str, frame: int) -> tuple:
+    bpy.context.scene.frame_set(frame)
+    return tuple(bpy.data.objects[name].location)
+
+
+def script() -> harness.Script:
+    from topple_extension.addon import live_bakes
+
+    scene = bpy.context.scene
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    build_scene(7)
+    yield from show_sidebar()
+    harness.screenshot(PICTURES / "sidebar.png")
+
+    # Add: the active crate is not a body yet.
+    bpy.context.view_layer.objects.active = bpy.data.objects["crate"]
+    bpy.data.objects["crate"].select_set(True)
+    bpy.ops.topple.add_bodies("INVOKE_DEFAULT", kind="DYNAMIC")
+    assert bpy.data.objects["crate"].topple.enabled
+
+    # Bake, cancel with Esc, look at what is kept.
+    yield from harness.press("topple.bake(")
+    yield from harness.until(lambda: live_bakes.running() is not None, 10, "the bake to begin")
+    yield from harness.until(lambda: live_bakes.running().job.state == "simulate", 600, "compiling")
+    yield from harness.until(lambda: live_bakes.running().job.done >= 10, 60, "ten frames")
+    harness.screenshot(PICTURES / "baking.png")
+    harness.press_key("ESC")
+    yield from harness.until(lambda: live_bakes.running() is None, 20, "the bake to end")
+    bake = live_bakes.of_scene(scene)
+    kept = len(bake.frames)
+    assert bake.job.state == "cancelled", bake.job.state
+    assert 10 <= kept <= 100, kept
+    assert bake.store.folder.parent.name == "shot.topple"
+    yield 0.5
+    harness.screenshot(PICTURES / "cancelled.png")
+
+    # Resume; meanwhile the timer keeps ticking.
+    scene.topple.follow = False
+    yield from harness.press("resume='LAST'")
+    yield from harness.until(lambda: live_bakes.of_scene(scene) is not bake, 10, "the bake to go on")
+    pauses, last = [], time.monotonic()
+    while live_bakes.running() is not None:
+        yield 0.01
+        pauses.append(time.monotonic() - last)
+        last = time.monotonic()
+    bake = live_bakes.of_scene(scene)
+    assert bake.job.state == "finished", bake.job.error
+    assert len(bake.frames) == 100
+    print(f"longest pause of the window during the bake: {max(pauses):.3f} s")
+    yield 0.5
+    end = location("crate 8", 100)
+    assert abs(end[2] - 0.5) < 0.6, end
+    harness.screenshot(PICTURES / "baked.png")
+
+    # Out of date as soon as something changes, and not any more when it is changed back.
+    bpy.data.objects["crate 8"].topple.friction = 0.9
+    yield 1.0
+    harness.area("VIEW_3D").tag_redraw()
+    yield 0.5
+    harness.screenshot(PICTURES / "out_of_date.png")
+    bpy.data.objects["crate 8"].topple.friction = 0.5
+
+    # Keyframes, and back.
+    yield from harness.press("topple.write_keyframes(")
+    yield 0.5
+    assert bpy.data.objects["crate 8"].animation_data.action is not None
+    assert max(abs(a - b) for a, b in zip(location("crate 8", 100), end, strict=True)) < 1e-5
+    harness.screenshot(PICTURES / "keyframes.png")
+    folder = bake.store.folder
+    yield from harness.press("topple.clear_bake(")
+    yield 0.5
+    assert bpy.data.objects["crate 8"].animation_data is None
+    assert not folder.exists()
+    assert abs(location("crate 8", 50)[2] - (1.5 + 0.4 * math.sin(40))) < 1e-5
+    harness.screenshot(PICTURES / "cleared.png")
+
+
+bpy.context.preferences.view.show_splash = False
+harness.load_extension()
+harness.run(script)
