@@ -11,7 +11,7 @@ from .. import core
 from . import live_bakes, messages
 from .live_bakes import LiveBake
 from .scene_reader import read_scene
-from .trajectory_writer import write_trajectory
+from .trajectory_writer import EVERY_FRAME, KeyChoice, write_trajectory
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,20 @@ def bake_now(bake: LiveBake, progress: Callable[[str, int, int], None]) -> None:
         raise core.SolverError(bake.job.error)
 
 
-def write_keyframes(context: bpy.types.Context, bake: LiveBake) -> None:
-    """Write what there is of a bake into keyframes."""
-    write_trajectory(bake.keyed, bake.trajectory(), bake.unit, bake.first_frame, bake.objects())
+def write_keyframes(
+    context: bpy.types.Context,
+    bake: LiveBake,
+    choice: KeyChoice = EVERY_FRAME,
+    *,
+    selected_only: bool = False,
+) -> int:
+    """Write what there is of a bake into keyframes; returns the number of objects."""
+    objects = bake.objects()
+    if selected_only:
+        objects = {name: obj for name, obj in objects.items() if obj.select_get()}
+    write_trajectory(bake.keyed, bake.trajectory(), bake.unit, bake.first_frame, objects, choice)
     context.view_layer.update()
+    return len(objects)
 
 
 def summary(bake: LiveBake) -> BakeSummary:

@@ -41,7 +41,7 @@ class BodyReading:
 
 
 def build_scene(
-    readings: Iterable[BodyReading], gravity: np.ndarray, unit: LengthUnit, fps: float
+    readings: Iterable[BodyReading], gravity: np.ndarray, combine: Any, unit: LengthUnit, fps: float
 ) -> tuple[core.Scene, tuple[str, ...]]:
     """The scene to solve, and a remark about each shape that is not the one chosen.
 
@@ -49,7 +49,7 @@ def build_scene(
         SceneError: A body has a value that cannot be used.
         ShapeError: An object has no usable solid.
     """
-    scene, notes = core.Scene(gravity=gravity), []
+    scene, notes = core.Scene(gravity=gravity, combine=combine), []
     made: dict[tuple, tuple[core.Shape, str | None]] = {}  # copies of an object share a shape, built once
     for reading in readings:
         key = (
@@ -65,6 +65,53 @@ def build_scene(
             notes.append(messages.note(reading.name, remark))
         scene.add(_body(reading, shape, unit, fps))
     return scene, tuple(notes)
+
+
+def body_options(
+    settings: Any, stretch: np.ndarray, unit: LengthUnit, release: tuple[int, float] | None
+) -> dict[str, Any]:
+    """Arguments of `core.Body` from an object's settings.
+
+    Args:
+        settings: `Object.topple`, or anything with its attributes.
+        stretch: From object coordinates to the axes of the body, shape (3, 3).
+        unit: Length unit of the scene.
+        release: First frame and frames per second where the body follows its animation first, else None.
+    """
+    options: dict[str, Any] = {
+        "kind": settings.kind.lower(),
+        "restitution": settings.restitution,
+        "friction": settings.friction,
+        "layers": bits(settings.layers),
+        "collides_with": bits(settings.collides_with),
+        "sensor": settings.sensor,
+    }
+    if settings.use_friction_dynamic:
+        options["friction_dynamic"] = min(settings.friction_dynamic, settings.friction)
+    if settings.kind != "DYNAMIC":
+        return options
+    mass = settings.mass_mode.lower()
+    options |= {
+        mass: getattr(settings, mass),
+        "linear_damping": settings.linear_damping,
+        "angular_damping": settings.angular_damping,
+        "lock_linear": tuple(settings.lock_linear),
+        "lock_angular": tuple(settings.lock_angular),
+    }
+    if settings.use_center_of_mass:
+        options["center_of_mass"] = unit.to_si(stretch @ np.array(settings.center_of_mass))
+    if release is not None:
+        first_frame, fps = release
+        options |= {"kind": "kinematic", "release_time": (settings.release_frame - first_frame) / fps}
+    else:
+        options["linear_velocity"] = unit.to_si(settings.linear_velocity)
+        options["angular_velocity"] = np.array(settings.angular_velocity)
+    return options
+
+
+def bits(flags: Iterable[bool]) -> int:
+    """Layers as bits of an integer, the first the lowest."""
+    return sum(1 << i for i, flag in enumerate(flags) if flag)
 
 
 def _shape(reading: BodyReading, unit: LengthUnit) -> tuple[core.Shape, str | None]:

@@ -27,6 +27,9 @@ def check_can_be_keyed(obj: bpy.types.Object) -> None:
     for constraint in obj.constraints:
         if not constraint.mute and constraint.influence > 0.0:
             raise core.SceneError(messages.constrained(constraint.name), body=obj.name)
+    world = bpy.context.scene.rigidbody_world
+    if obj.rigid_body is not None and obj.rigid_body.type == "ACTIVE" and world is not None and world.enabled:
+        raise core.SceneError(messages.OWN_RIGID_BODY, body=obj.name)
     if obj.animation_data is None:
         return
     if any(driver.data_path in TRANSFORM_PATHS + DELTA_PATHS for driver in obj.animation_data.drivers):

@@ -20,6 +20,7 @@ from .bake_frames import BakedFrame, trajectory_of
 from .bake_job import BakeJob
 from .bake_work import BakeRequest
 from .cache_store import BakeHeader, CacheStore, cache_folder
+from .contact_data import Event, events_of
 from .object_channels import KeyedObject, ObjectChannels, pack_objects, unpack_objects
 from .scene_reader import SceneReading
 from .units import LengthUnit
@@ -118,6 +119,11 @@ class LiveBake:
     @cached_property
     def _wanted(self) -> frozenset[str]:
         return frozenset(target.name for target in self.keyed)
+
+    def events(self) -> list[Event]:
+        """Who touched whom, so far as the bake has ended."""
+        assert self.header is not None
+        return events_of(self.outcome.get("events", ()), self.first_frame, self.header.fps)
 
     def trajectory(self) -> core.Trajectory:
         """The frames so far as the core's trajectory."""

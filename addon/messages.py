@@ -52,6 +52,27 @@ ALREADY_BAKING = "a bake is running: wait for it, or cancel it with Esc"
 NO_BAKE_TO_WRITE = "there is no bake to write: bake first"
 SCENE_GONE = "the scene of the bake is gone, so the bake was ended"
 
+ACTIVE_MESH = "a Mesh that forces move is not kept: Convex Parts are used, which keep its hollows"
+NOT_DYNAMIC = "it was Active but not Dynamic, and is Static (or Animated) now"
+NO_MARGIN = "its collision margin is left out: bodies touch where they touch"
+NO_DEFORMING = "its mesh deforms, which is left out: its shape is that of the first frame"
+NO_ASLEEP = (
+    "it would start deactivated, which is left out: bodies that nothing pushes stay at rest by themselves"
+)
+NO_RIGID_BODIES = "no object of this scene has a rigid body of Blender's own"
+WORLD_SWITCHED_OFF = "the scene's own rigid body world is switched off: Scene properties switch it on again"
+OWN_RIGID_BODY = (
+    "it is also a rigid body of Blender's own, which would win over keyframes: switch the scene's rigid body "
+    "world off, or use Use My Rigid Bodies"
+)
+NO_KEYFRAMES = "only objects with the bake's keyframes can have these: Write Keyframes first"
+TIME_SCALE = "the rigid body world's speed is left out: change the frame rate or the animation instead"
+
+ANIMATED_PLACE = (
+    "it is animated and would jump back at the next frame: bake it instead, or clear its animation"
+)
+SETTLE_CANCELLED = "nothing was moved"
+
 SELECT_OBJECTS = "select objects with a surface first"
 NOTHING_BAKED = "nothing is baked in this scene"
 
@@ -69,6 +90,22 @@ def constrained(constraint: str) -> str:
 def carried(kind: str, ancestor: str) -> str:
     """A body whose path is given hangs on one whose path is computed."""
     return f"it is {kind} but follows its dynamic parent '{ancestor}': make it Dynamic or clear the parent"
+
+
+def constraints_left_out(names: list[str]) -> str:
+    """Rigid body constraints that have no counterpart."""
+    listed = ", ".join(f"'{name}'" for name in names[:5]) + (" and others" if len(names) > 5 else "")
+    return f"these rigid body constraints are left out, as Topple's bodies have none yet: {listed}"
+
+
+def converted(bodies: int) -> str:
+    """Summary of Use My Rigid Bodies."""
+    return f"Took over {_count(bodies, 'rigid body', 'rigid bodies')}; the originals are as they were"
+
+
+def settings_copied(bodies: int) -> str:
+    """Summary of Copy to Selected."""
+    return f"Copied to {_count(bodies, 'body', 'bodies')}"
 
 
 def skipped_linked(name: str) -> str:
@@ -156,6 +193,40 @@ def size(count: int) -> str:
             return f"{number:.3g} {unit}"
         number /= 1000
     return f"{number:.3g} GB"
+
+
+def settling(job: BakeJob) -> str:
+    """One line on objects that fall."""
+    if job.state != "simulate":
+        return f"Topple: {STAGES[job.state]}   (Esc leaves all as it is)"
+    bodies = _count(job.moving, "object", "objects")
+    return f"Topple: {bodies} moving after {job.done / job.request.fps:.1f} s   (Esc leaves all as it is)"
+
+
+def settled(objects: int, seconds: float) -> str:
+    """Summary of Drop and Settle."""
+    return f"Settled {_count(objects, 'object', 'objects')} in {duration(seconds)}"
+
+
+def not_at_rest(moving: int, seconds: float) -> str:
+    """Objects that were stopped by the time limit."""
+    objects = _count(moving, "object", "objects")
+    return f"{objects} still moved after {seconds:g} s: settle again, or allow more time"
+
+
+def exported(path: str) -> str:
+    """Summary of Export Bake."""
+    return f"Wrote '{path}'"
+
+
+def cannot_export(path: str, reason: str) -> str:
+    """The disk refuses, or there is nothing to write."""
+    return f"'{path}' could not be written: {reason}"
+
+
+def impacts_marked(frames: int) -> str:
+    """Summary of Mark Impacts."""
+    return f"Marked {_count(frames, 'frame', 'frames')}"
 
 
 def keyframes_written(objects: int, frames: int) -> str:

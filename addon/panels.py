@@ -1,4 +1,4 @@
-"""Panels of a body, in the Physics tab."""
+"""Panels of a body, in the Physics tab, and the menu of the 3D View."""
 
 import bpy
 
@@ -27,8 +27,9 @@ class BodyPanel(_PhysicsPanel, bpy.types.Panel):
         layout.use_property_split = True
         layout.use_property_decorate = False
         layout.prop(context.object.topple, "kind")
-        layout.prop(context.object.topple, "shape")
-        layout.operator("topple.remove_bodies", text="Remove", icon="X")
+        row = layout.row(align=True)
+        row.operator("topple.copy_to_selected", icon="COPYDOWN")
+        row.operator("topple.remove_bodies", text="Remove", icon="X")
 
 
 class _BodySubPanel(_PhysicsPanel):
@@ -48,6 +49,30 @@ class _BodySubPanel(_PhysicsPanel):
         self.draw_body(self.layout, context.object.topple)
 
 
+class ShapePanel(_BodySubPanel, bpy.types.Panel):
+    bl_idname = "TOPPLE_PT_shape"
+    bl_label = "Shape"
+
+    def draw_body(self, layout: bpy.types.UILayout, body: bpy.types.PropertyGroup) -> None:
+        layout.prop(body, "shape")
+
+
+class SurfacePanel(_BodySubPanel, bpy.types.Panel):
+    bl_idname = "TOPPLE_PT_surface"
+    bl_label = "Surface"
+
+    def draw_body(self, layout: bpy.types.UILayout, body: bpy.types.PropertyGroup) -> None:
+        layout.operator_menu_enum("topple.apply_material", "material", text="Material", icon="MATERIAL")
+        layout.prop(body, "friction")
+        column = layout.column(heading="Sliding")
+        row = column.row(align=True)
+        row.prop(body, "use_friction_dynamic", text="")
+        value = row.row(align=True)
+        value.active = body.use_friction_dynamic
+        value.prop(body, "friction_dynamic", text="")
+        layout.prop(body, "restitution", slider=True)
+
+
 class MassPanel(_BodySubPanel, bpy.types.Panel):
     bl_idname = "TOPPLE_PT_mass"
     bl_label = "Mass"
@@ -59,25 +84,78 @@ class MassPanel(_BodySubPanel, bpy.types.Panel):
         value, unit = ("mass", "kg") if body.mass_mode == "MASS" else ("density", "kg/m³")
         column.alert = getattr(body, value) <= 0.0
         column.prop(body, value, text=unit)
+        layout.prop(body, "use_center_of_mass")
+        if body.use_center_of_mass:
+            layout.column().prop(body, "center_of_mass", text="At")
 
 
-class SurfacePanel(_BodySubPanel, bpy.types.Panel):
-    bl_idname = "TOPPLE_PT_surface"
-    bl_label = "Surface Response"
-
-    def draw_body(self, layout: bpy.types.UILayout, body: bpy.types.PropertyGroup) -> None:
-        layout.prop(body, "friction")
-        layout.prop(body, "restitution")
-
-
-class VelocityPanel(_BodySubPanel, bpy.types.Panel):
-    bl_idname = "TOPPLE_PT_velocity"
-    bl_label = "Initial Velocity"
+class MotionPanel(_BodySubPanel, bpy.types.Panel):
+    bl_idname = "TOPPLE_PT_motion"
+    bl_label = "Motion"
     dynamic_only = True
 
     def draw_body(self, layout: bpy.types.UILayout, body: bpy.types.PropertyGroup) -> None:
-        layout.prop(body, "linear_velocity")
-        layout.prop(body, "angular_velocity")
+        layout.prop(body, "use_release", text="Follow Animation First")
+        if body.use_release:
+            layout.prop(body, "release_frame")
+            return
+        layout.column().prop(body, "linear_velocity")
+        layout.column().prop(body, "angular_velocity")
 
 
-CLASSES = (BodyPanel, MassPanel, SurfacePanel, VelocityPanel)
+class CollisionsPanel(_BodySubPanel, bpy.types.Panel):
+    bl_idname = "TOPPLE_PT_collisions"
+    bl_label = "Collisions"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw_body(self, layout: bpy.types.UILayout, body: bpy.types.PropertyGroup) -> None:
+        layout.column().prop(body, "layers")
+        layout.column().prop(body, "collides_with")
+        layout.prop(body, "sensor")
+
+
+class AdvancedPanel(_BodySubPanel, bpy.types.Panel):
+    bl_idname = "TOPPLE_PT_advanced"
+    bl_label = "Advanced"
+    bl_options = {"DEFAULT_CLOSED"}
+    dynamic_only = True
+
+    def draw_body(self, layout: bpy.types.UILayout, body: bpy.types.PropertyGroup) -> None:
+        column = layout.column(align=True)
+        column.prop(body, "linear_damping")
+        column.prop(body, "angular_damping")
+        layout.row().prop(body, "lock_linear", toggle=True)
+        layout.row().prop(body, "lock_angular", toggle=True)
+
+
+class ObjectMenu(bpy.types.Menu):
+    bl_idname = "TOPPLE_MT_object"
+    bl_label = "Topple"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.operator_menu_enum("topple.add_bodies", "kind", text="Add Bodies", icon="RIGID_BODY")
+        layout.operator("topple.remove_bodies", text="Remove Bodies", icon="X")
+        layout.operator("topple.copy_to_selected", icon="COPYDOWN")
+        layout.operator_menu_enum("topple.apply_material", "material", text="Material", icon="MATERIAL")
+        layout.separator()
+        layout.operator("topple.use_rigid_bodies")
+        layout.separator()
+        layout.operator("topple.settle", icon="TRIA_DOWN_BAR")
+
+
+def draw_object_menu(menu: bpy.types.Menu, context: bpy.types.Context) -> None:
+    """Object > Topple."""
+    menu.layout.menu(ObjectMenu.bl_idname, icon="PHYSICS")
+
+
+CLASSES = (
+    BodyPanel,
+    ShapePanel,
+    SurfacePanel,
+    MassPanel,
+    MotionPanel,
+    CollisionsPanel,
+    AdvancedPanel,
+    ObjectMenu,
+)

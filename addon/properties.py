@@ -8,6 +8,7 @@ but refused by the bake, with the body's name.
 import bpy
 from bpy.props import (
     BoolProperty,
+    BoolVectorProperty,
     EnumProperty,
     FloatProperty,
     FloatVectorProperty,
@@ -60,6 +61,7 @@ MASS_MODES = (
     ("DENSITY", "Density", "Mass from the volume of the shape"),
     ("MASS", "Mass", "The same mass whatever the volume"),
 )
+LAYERS = 20
 OVERRIDABLE = {"LIBRARY_OVERRIDABLE"}
 
 
@@ -155,6 +157,89 @@ class ToppleBody(bpy.types.PropertyGroup):
         subtype="XYZ",
         override=OVERRIDABLE,
     )
+    use_friction_dynamic: BoolProperty(
+        name="Less When Sliding",
+        description="Use another friction while the body slides",
+        override=OVERRIDABLE,
+    )
+    friction_dynamic: FloatProperty(
+        name="Sliding Friction",
+        description="Friction while the body slides; at most the friction at rest",
+        default=0.4,
+        min=0.0,
+        soft_max=1.0,
+        override=OVERRIDABLE,
+    )
+    use_center_of_mass: BoolProperty(
+        name="Own Centre of Mass",
+        description="Place the centre of mass by hand; else it is that of the solid, wherever the origin is",
+        override=OVERRIDABLE,
+    )
+    center_of_mass: FloatVectorProperty(
+        name="Centre of Mass",
+        description="Place of the centre of mass in the object's own coordinates",
+        subtype="TRANSLATION",
+        unit="LENGTH",
+        override=OVERRIDABLE,
+    )
+    use_release: BoolProperty(
+        name="Release",
+        description="Follow the object's own animation first, and fall with the velocity it has then",
+        override=OVERRIDABLE,
+    )
+    release_frame: IntProperty(
+        name="Release Frame",
+        description="Frame at which the body lets go of its animation",
+        default=24,
+        override=OVERRIDABLE,
+    )
+    linear_damping: FloatProperty(
+        name="Damping Move",
+        description="Rate at which the velocity decays, per second; 0 is free flight as in a vacuum",
+        min=0.0,
+        soft_max=1.0,
+        override=OVERRIDABLE,
+    )
+    angular_damping: FloatProperty(
+        name="Turn",
+        description="Rate at which the spin decays, per second; 0 is free flight as in a vacuum",
+        min=0.0,
+        soft_max=1.0,
+        override=OVERRIDABLE,
+    )
+    layers: BoolVectorProperty(
+        name="In Layers",
+        description="Layers the body is in",
+        size=LAYERS,
+        default=(True, *(False,) * (LAYERS - 1)),
+        subtype="LAYER",
+        override=OVERRIDABLE,
+    )
+    collides_with: BoolVectorProperty(
+        name="Touches Layers",
+        description="Layers the body touches; two bodies meet where each touches a layer of the other",
+        size=LAYERS,
+        default=(True,) * LAYERS,
+        subtype="LAYER",
+        override=OVERRIDABLE,
+    )
+    lock_linear: BoolVectorProperty(
+        name="Lock Move",
+        description="World axes along which no force moves the body",
+        subtype="XYZ",
+        override=OVERRIDABLE,
+    )
+    lock_angular: BoolVectorProperty(
+        name="Lock Turn",
+        description="World axes about which no force turns the body",
+        subtype="XYZ",
+        override=OVERRIDABLE,
+    )
+    sensor: BoolProperty(
+        name="Sensor",
+        description="Let everything pass through, and report only what touches it (see Contact Events)",
+        override=OVERRIDABLE,
+    )
     bake_name: StringProperty()  # the body's name in the bake: the object may be renamed afterwards
     previous: PointerProperty(type=TopplePreviousAnimation, override=OVERRIDABLE)
 
@@ -196,11 +281,20 @@ class ToppleWorld(bpy.types.PropertyGroup):
         description="Go to the latest frame while a bake runs",
         default=True,
     )
+    combine: EnumProperty(
+        name="Combine",
+        description="How the friction and the bounciness of two bodies make those of their contact",
+        items=(
+            ("geometric_mean", "Mean", "Geometric mean: two equal values give that value"),
+            ("multiply", "Product", "Product, as Blender's own rigid bodies do"),
+        ),
+        default="geometric_mean",
+    )
     cache_key: StringProperty()  # names this scene's bake; a copy of the scene gets one of its own
     cache_path: StringProperty()  # its folder, relative to the file where it lies beside it
 
 
-WORLD_SETTINGS = ("solver", "steps_per_second", "tolerance")
+WORLD_SETTINGS = ("solver", "steps_per_second", "tolerance", "combine")
 
 CLASSES = (TopplePreviousAnimation, ToppleBody, ToppleWorld)
 

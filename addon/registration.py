@@ -18,6 +18,7 @@ def register() -> None:
     for cls in CLASSES:
         bpy.utils.register_class(cls)
     properties.register_pointers()
+    bpy.types.VIEW3D_MT_object.append(panels.draw_object_menu)
     handlers.add()
     _commands.append(bpy.utils.register_cli_command(cli.COMMAND, cli.run))
 
@@ -26,6 +27,7 @@ def unregister() -> None:
     """Remove what `register` added, in reverse order."""
     bpy.utils.unregister_cli_command(_commands.pop())
     handlers.remove()
+    bpy.types.VIEW3D_MT_object.remove(panels.draw_object_menu)
     live_bakes.forget_all()
     properties.unregister_pointers()
     for cls in reversed(CLASSES):

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import bpy
 import numpy as np
@@ -20,7 +19,7 @@ from mathutils import Matrix
 
 from .. import core
 from . import messages
-from .body_readings import BodyReading, build_scene
+from .body_readings import BodyReading, body_options, build_scene
 from .keyed_object import check_can_be_keyed, parent_space, read_keyed_object
 from .object_channels import KeyedObject
 from .previous_animation import originals_shown
@@ -43,6 +42,7 @@ class SceneReading:
 
     bodies: tuple[BodyReading, ...]
     gravity: np.ndarray
+    combine: str
     keyed: tuple[KeyedObject, ...]
     unit: LengthUnit
     first_frame: int
@@ -58,7 +58,7 @@ class SceneReading:
             SceneError: A body has a value that cannot be used.
             ShapeError: An object has no usable solid.
         """
-        scene, notes = build_scene(self.bodies, self.gravity, self.unit, self.fps)
+        scene, notes = build_scene(self.bodies, self.gravity, self.combine, self.unit, self.fps)
         return scene, (*self.remarks, *notes)
 
     @property
@@ -73,7 +73,7 @@ class SceneReading:
 
 
 @dataclass(frozen=True)
-class _ObjectStart:
+class ObjectStart:
     """An object at the first frame; see `BodyReading`."""
 
     world: np.ndarray
@@ -104,8 +104,8 @@ def read_scene(context: bpy.types.Context) -> SceneReading:
     with _frame_kept(blender_scene), originals_shown(dynamic.values()):
         blender_scene.frame_set(first_frame)
         depsgraph = context.evaluated_depsgraph_get()
-        starts = {obj.name_full: _read_start(obj, depsgraph) for obj in objects}
-        paths = _sample(_wanted_paths(objects, carriers), context, first_frame, frames)
+        starts = {obj.name_full: read_start(obj, depsgraph) for obj in objects}
+        paths = _sample(_wanted_paths(objects, carriers, first_frame), context, first_frame, frames)
         blender_scene.frame_set(first_frame)
         keyed = tuple(
             read_keyed_object(
@@ -124,10 +124,13 @@ def read_scene(context: bpy.types.Context) -> SceneReading:
     ]
 
     bodies = tuple(
-        _body(obj, starts[obj.name_full], paths.get((obj.name_full, WORLD)), unit) for obj in objects
+        _body(obj, starts[obj.name_full], paths.get((obj.name_full, WORLD)), unit, first_frame, fps)
+        for obj in objects
     )
-    gravity = _gravity(blender_scene, unit)
-    return SceneReading(bodies, gravity, keyed, unit, first_frame, frames, fps, tuple(notes))
+    gravity = gravity_of(blender_scene, unit)
+    return SceneReading(
+        bodies, gravity, blender_scene.topple.combine, keyed, unit, first_frame, frames, fps, tuple(notes)
+    )
 
 
 def body_objects(view_layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
@@ -173,11 +176,17 @@ def _check(
             raise core.SceneError(messages.carried(kind, carrier), body=obj.name_full)
 
 
-def _gravity(blender_scene: bpy.types.Scene, unit: LengthUnit) -> np.ndarray:
+def gravity_of(blender_scene: bpy.types.Scene, unit: LengthUnit) -> np.ndarray:
+    """Gravity of a scene [m/s²], shape (3,)."""
     return unit.to_si(blender_scene.gravity) if blender_scene.use_gravity else np.zeros(3)
 
 
-def _read_start(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> _ObjectStart:
+def read_start(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> ObjectStart:
+    """An object as it is evaluated now.
+
+    Raises:
+        SceneError: It has no pose or no surface that can be used.
+    """
     evaluated = obj.evaluated_get(depsgraph)
     world = np.array(evaluated.matrix_world)
     if not np.isfinite(world).all():
@@ -186,7 +195,7 @@ def _read_start(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> _Objec
     if axis is not None:
         raise core.SceneError(messages.zero_scale(axis), body=obj.name_full)
     scale = np.array(evaluated.scale) * np.array(evaluated.delta_scale)
-    return _ObjectStart(world, stretch_of(world, scale), *_surface(evaluated, obj.name_full))
+    return ObjectStart(world, stretch_of(world, scale), *_surface(evaluated, obj.name_full))
 
 
 def _surface(evaluated: bpy.types.Object, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -209,20 +218,16 @@ def _surface(evaluated: bpy.types.Object, name: str) -> tuple[np.ndarray, np.nda
 
 
 def _body(
-    obj: bpy.types.Object, start: _ObjectStart, path: np.ndarray | None, unit: LengthUnit
+    obj: bpy.types.Object,
+    start: ObjectStart,
+    path: np.ndarray | None,
+    unit: LengthUnit,
+    first_frame: int,
+    fps: float,
 ) -> BodyReading:
     """An object by its pose at the first frame and its settings."""
     settings = obj.topple
-    options: dict[str, Any] = {
-        "kind": settings.kind.lower(),
-        "restitution": settings.restitution,
-        "friction": settings.friction,
-    }
-    if settings.kind == "DYNAMIC":
-        mass = settings.mass_mode.lower()
-        options[mass] = getattr(settings, mass)
-        options["linear_velocity"] = unit.to_si(settings.linear_velocity)
-        options["angular_velocity"] = np.array(settings.angular_velocity)
+    released = is_released(obj, first_frame)
     return BodyReading(
         name=obj.name_full,
         shape=settings.shape,
@@ -230,20 +235,26 @@ def _body(
         stretch=start.stretch,
         vertices=start.vertices,
         triangles=start.triangles,
-        path=path if settings.kind == "KINEMATIC" else None,
-        options=options,
+        path=path if settings.kind == "KINEMATIC" or released else None,
+        options=body_options(settings, start.stretch, unit, (first_frame, fps) if released else None),
     )
 
 
+def is_released(obj: bpy.types.Object, first_frame: int) -> bool:
+    """Whether a dynamic body follows its own animation at first."""
+    body = obj.topple
+    return body.kind == "DYNAMIC" and body.use_release and body.release_frame > first_frame
+
+
 def _wanted_paths(
-    objects: Iterable[bpy.types.Object], carriers: Mapping[str, str | None]
+    objects: Iterable[bpy.types.Object], carriers: Mapping[str, str | None], first_frame: int
 ) -> dict[PathKey, bpy.types.Object]:
     """Which matrices must be known at every frame."""
     wanted = {}
     for obj in objects:
-        if obj.topple.kind == "KINEMATIC":
+        if obj.topple.kind == "KINEMATIC" or is_released(obj, first_frame):
             wanted[obj.name_full, WORLD] = obj
-        elif obj.topple.kind == "DYNAMIC" and obj.parent is not None:
+        if obj.topple.kind == "DYNAMIC" and obj.parent is not None:
             wanted[obj.name, PARENT] = obj
             carrier = carriers[obj.name]
             if carrier is not None:

@@ -23,6 +23,10 @@ class BodiesPanel(_SidebarPanel, bpy.types.Panel):
         column = self.layout.column(align=True)
         column.operator_menu_enum("topple.add_bodies", "kind", text="Add", icon="RIGID_BODY")
         column.operator("topple.remove_bodies", text="Remove", icon="X")
+        column = self.layout.column(align=True)
+        column.operator("topple.settle", icon="TRIA_DOWN_BAR")
+        if any(obj.rigid_body for obj in context.selected_objects):
+            column.operator("topple.use_rigid_bodies", icon="IMPORT")
 
 
 class BakePanel(_SidebarPanel, bpy.types.Panel):
@@ -52,6 +56,7 @@ class SimulationPanel(_SidebarPanel, bpy.types.Panel):
         column = layout.column()
         column.active = scene.use_gravity
         column.prop(scene, "gravity", text="Gravity")
+        layout.prop(scene.topple, "combine")
         column = layout.column()
         column.prop(scene.topple, "solver")
         if scene.topple.solver == "impulse":  # the other one has no steps, and is exact to its own tolerance

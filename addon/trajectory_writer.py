@@ -6,6 +6,7 @@ keeps the other channels of the action it had (scale, visibility, custom propert
 
 from __future__ import annotations  # naming core's types must not load the solver
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ import bpy
 import numpy as np
 
 from .. import core
+from .key_reduction import ROTATION_ERROR, distance, kept_keys
 from .keyframes import write_curves
 from .object_channels import KeyedObject, ObjectChannels
 from .previous_animation import (
@@ -24,6 +26,26 @@ from .previous_animation import (
 )
 from .rotation_channels import rotation_channels, rotation_path
 from .units import LengthUnit
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyChoice:
+    """Which frames get keyframes.
+
+    Attributes:
+        step: Every so many frames; the first and the last always do.
+        simplify: Leave out keys that linear curves do not need.
+        metres: Error of places this may make at a frame [m].
+        radians: Error of rotations this may make at a frame [rad].
+    """
+
+    step: int = 1
+    simplify: bool = False
+    metres: float = 1e-3
+    radians: float = math.radians(0.5)
+
+
+EVERY_FRAME = KeyChoice()
 
 
 @dataclass(frozen=True)
@@ -41,21 +63,26 @@ def write_trajectory(
     unit: LengthUnit,
     first_frame: int,
     objects: Mapping[str, bpy.types.Object] | None = None,
+    choice: KeyChoice = EVERY_FRAME,
 ) -> None:
     """Key the objects along their bodies' paths.
 
     Args:
         keyed: The dynamic objects, as the scene reader found them.
         objects: Those to key, by the names they were read with; by default all, by their names.
+        choice: Which frames get keyframes.
         trajectory: Holds a body of the name of each object; may be shorter than the scene's range.
         unit: Length unit of the scene.
         first_frame: Frame of the trajectory's start.
     """
     keys = object_keys(tuple(keyed), trajectory, unit)
-    frames = first_frame + np.arange(len(trajectory.times))
+    taken = np.unique([*range(0, len(trajectory.times), choice.step), len(trajectory.times) - 1])
     if objects is None:
         objects = {name: bpy.data.objects[name] for name in keys}
-    earlier_bakes = [_write_object(obj, keys[name], frames) for name, obj in objects.items()]
+    earlier_bakes = []
+    for name, obj in objects.items():
+        curves = _chosen_keys(keys[name], taken, choice, unit)
+        earlier_bakes.append(_write_object(obj, curves, first_frame))
     remove_unused(bake for bake in earlier_bakes if bake is not None)
 
 
@@ -81,7 +108,25 @@ def _by_rotation_mode(
     return keys
 
 
-def _write_object(obj: bpy.types.Object, keys: ObjectKeys, frames: np.ndarray) -> bpy.types.Action | None:
+def _chosen_keys(
+    keys: ObjectKeys, taken: np.ndarray, choice: KeyChoice, unit: LengthUnit
+) -> list[tuple[str, np.ndarray, np.ndarray]]:
+    """RNA path, frames after the start, and values of the keyframes of an object."""
+    curves = []
+    for path, values, error, tolerance in (
+        ("location", keys.location, distance, choice.metres / unit.metres),
+        (keys.rotation_path, keys.rotation, ROTATION_ERROR[keys.rotation_path], choice.radians),
+    ):
+        values, kept = values[taken], np.arange(len(taken))
+        if choice.simplify:
+            kept = kept_keys(values, taken.astype(float), error, tolerance)
+        curves.append((path, taken[kept], values[kept]))
+    return curves
+
+
+def _write_object(
+    obj: bpy.types.Object, curves: list[tuple[str, np.ndarray, np.ndarray]], first_frame: int
+) -> bpy.types.Action | None:
     """Give an object its baked action, keep what it had before; return the bake this one replaces."""
     if obj.animation_data and obj.animation_data.use_tweak_mode:
         obj.animation_data.use_tweak_mode = False  # else the bake would go into an NLA strip
@@ -89,8 +134,8 @@ def _write_object(obj: bpy.types.Object, keys: ObjectKeys, frames: np.ndarray) -
     earlier_bake = bake_of(obj)
 
     holder = assign_action_without_place(obj, before)
-    write_curves(holder, "location", frames, keys.location)
-    write_curves(holder, keys.rotation_path, frames, keys.rotation)
+    for path, frames, values in curves:
+        write_curves(holder, path, first_frame + frames, values)
 
     animation = obj.animation_data
     animation.use_nla = before.use_nla

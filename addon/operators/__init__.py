@@ -1,5 +1,12 @@
 """Operators: what the artist can do. Each file holds the operators of one task."""
 
-from . import bake, bodies, keyframes
+from . import bake, bodies, export, keyframes, settle, setup
 
-CLASSES = (*bodies.CLASSES, *bake.CLASSES, *keyframes.CLASSES)
+CLASSES = (
+    *bodies.CLASSES,
+    *setup.CLASSES,
+    *bake.CLASSES,
+    *keyframes.CLASSES,
+    *settle.CLASSES,
+    *export.CLASSES,
+)

@@ -48,11 +48,11 @@ class RemoveBodies(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        return any(obj.topple.enabled for obj in _chosen_objects(context))
+        return any(obj.topple.enabled for obj in chosen_objects(context))
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         removed = 0
-        for obj in _chosen_objects(context):
+        for obj in chosen_objects(context):
             if not obj.topple.enabled:
                 continue
             if obj.library is not None:
@@ -64,7 +64,7 @@ class RemoveBodies(bpy.types.Operator):
         return {"FINISHED"} if removed else {"CANCELLED"}
 
 
-def _chosen_objects(context: bpy.types.Context) -> list[bpy.types.Object]:
+def chosen_objects(context: bpy.types.Context) -> list[bpy.types.Object]:
     """The selected objects, and the active one, whose panel may have been used."""
     chosen = list(context.selected_objects)
     if context.object is not None and context.object not in chosen:
@@ -73,7 +73,7 @@ def _chosen_objects(context: bpy.types.Context) -> list[bpy.types.Object]:
 
 
 def _solid_objects(context: bpy.types.Context) -> list[bpy.types.Object]:
-    return [obj for obj in _chosen_objects(context) if obj.type in SOLID_TYPES]
+    return [obj for obj in chosen_objects(context) if obj.type in SOLID_TYPES]
 
 
 def _is_sheet(obj: bpy.types.Object) -> bool:

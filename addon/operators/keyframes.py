@@ -1,6 +1,9 @@
 """Keyframes from a bake, and the way back to what was animated before it."""
 
+import math
+
 import bpy
+from bpy.props import BoolProperty, FloatProperty, IntProperty
 
 from .. import live_bakes, messages
 from ..previous_animation import bake_of, forget, give_back, is_baked, remove_unused
@@ -12,6 +15,29 @@ class WriteKeyframes(bpy.types.Operator):
     bl_description = "Turn the bake into ordinary keyframes, which need neither its cache nor Topple to play"
     bl_options = {"REGISTER", "UNDO"}
 
+    selected_only: BoolProperty(name="Selected Only", description="Leave the other objects as they are")
+    step: IntProperty(
+        name="Every", description="Frames from one keyframe to the next", default=1, min=1, soft_max=10
+    )
+    simplify: BoolProperty(
+        name="Simplify", description="Leave out keyframes that the curves do not need within a tolerance"
+    )
+    metres: FloatProperty(
+        name="Tolerance (m)",
+        description="Largest error of a place at any frame, in metres",
+        default=0.001,
+        min=0.0,
+        precision=4,
+        step=0.01,
+    )
+    radians: FloatProperty(
+        name="Tolerance",
+        description="Largest error of a rotation at any frame",
+        default=math.radians(0.5),
+        min=0.0,
+        subtype="ANGLE",
+    )
+
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         bake = live_bakes.of_scene(context.scene)
@@ -21,12 +47,24 @@ class WriteKeyframes(bpy.types.Operator):
         return True
 
     def execute(self, context: bpy.types.Context) -> set[str]:
-        from ..baking import write_keyframes  # loads the solver, for which Blender's start need not wait
+        from ..baking import KeyChoice, write_keyframes  # loads the solver, which Blender's start need not
 
         bake = live_bakes.of_scene(context.scene)
-        write_keyframes(context, bake)
-        self.report({"INFO"}, messages.keyframes_written(len(bake.keyed), len(bake.frames)))
+        choice = KeyChoice(step=self.step, simplify=self.simplify, metres=self.metres, radians=self.radians)
+        count = write_keyframes(context, bake, choice, selected_only=self.selected_only)
+        self.report({"INFO"}, messages.keyframes_written(count, len(bake.frames)))
         return {"FINISHED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.prop(self, "selected_only")
+        layout.prop(self, "step")
+        layout.prop(self, "simplify")
+        column = layout.column()
+        column.active = self.simplify
+        column.prop(self, "metres")
+        column.prop(self, "radians")
 
 
 class ClearBake(bpy.types.Operator):

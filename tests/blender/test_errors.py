@@ -91,7 +91,15 @@ def parent_shrinks_to_nothing() -> None:
     set_parent(make_body(add_cube("bad")), parent)
 
 
+def own_rigid_body() -> None:
+    bad = make_body(add_cube("bad"))
+    bpy.context.view_layer.update()
+    bpy.context.view_layer.objects.active = bad
+    bpy.ops.rigidbody.object_add(type="ACTIVE")
+
+
 CASES = [
+    (own_rigid_body, "body 'bad': it is also a rigid body of Blender's own"),
     (no_bodies, "Add Topple Bodies"),
     (no_dynamic_bodies, "make a body Dynamic"),
     (one_frame, "frame range"),

@@ -50,6 +50,12 @@ class Layout:
         assert icon in bpy.types.UILayout.bl_rna.functions["label"].parameters["icon"].enum_items
         self.used.append(text)
 
+    def separator(self) -> None:
+        pass
+
+    def menu(self, name: str, **options) -> None:
+        assert hasattr(bpy.types, name)
+
     def progress(self, *, factor: float, text: str) -> None:
         assert 0.0 <= factor <= 1.0
         self.used.append(text)
@@ -120,7 +126,7 @@ def test_panels_offer_to_add_a_body():
     bpy.context.view_layer.update()
     bpy.context.view_layer.objects.active = empty
     shown = drawn()
-    assert shown.count("topple.add_bodies") == 2
+    assert shown.count("topple.add_bodies") == 3
     assert "shape" not in shown
 
 

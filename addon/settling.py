@@ -1,0 +1,156 @@
+"""Drop and Settle: the selected objects fall as they are now, onto all that is visible, until they rest."""
+
+from __future__ import annotations  # naming core's types must not load the solver
+
+from collections.abc import Iterable
+from types import SimpleNamespace
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from .. import core
+from . import messages
+from .bake_job import BakeJob
+from .bake_work import BakeRequest
+from .body_readings import BodyReading, body_options, build_scene
+from .keyed_object import check_can_be_keyed, parent_space, read_keyed_object
+from .live_bakes import solver_of
+from .object_channels import KeyedObject, ObjectChannels
+from .operators.bodies import SOLID_TYPES
+from .properties import BODY_SETTINGS
+from .rotation_channels import rotation_channels, rotation_path
+from .scene_reader import gravity_of, read_start
+from .units import LengthUnit
+
+REST = 0.25  # seconds that all objects must have been at rest
+FPS = 24.0
+
+
+class Settling:
+    """The fall of some objects; `job` does the work, `apply` puts the objects where it has brought them."""
+
+    def __init__(self, context: bpy.types.Context, seconds: float) -> None:
+        """Read the scene as it is at the current frame.
+
+        Args:
+            seconds: Longest time to simulate [s].
+
+        Raises:
+            SceneError: An object cannot be moved or has no usable solid; names it and the remedy.
+        """
+        scene = context.scene
+        settings = scene.unit_settings
+        self.unit = LengthUnit.of_scene(settings.system, settings.scale_length)
+        frames = max(round(seconds * FPS), 1)
+        depsgraph = context.evaluated_depsgraph_get()
+        falling = [obj for obj in context.selected_objects if obj.type in SOLID_TYPES]
+        for obj in falling:
+            check_can_be_keyed(obj)
+            if _is_animated(obj):
+                raise core.SceneError(messages.ANIMATED_PLACE, body=obj.name)
+        readings = [_reading(obj, depsgraph, self.unit, "DYNAMIC") for obj in falling]
+        self.keyed = tuple(
+            _keyed(obj, reading, depsgraph, falling, frames)
+            for obj, reading in zip(falling, readings, strict=True)
+        )
+        obstacles = [obj for obj in context.view_layer.objects if _is_obstacle(obj, falling)]
+        readings += [_reading(obj, depsgraph, self.unit, "STATIC") for obj in obstacles]
+        gravity, combine, unit = gravity_of(scene, self.unit), scene.topple.combine, self.unit
+        self.job = BakeJob(
+            BakeRequest(
+                build=lambda: build_scene(readings, gravity, combine, unit, FPS),
+                solver=solver_of(scene.topple),
+                first_frame=0,
+                frames=frames,
+                fps=FPS,
+                until_rest=REST,
+            )
+        )
+
+    def apply(self) -> int:
+        """Put the objects where the last frame has them; returns how many still exist."""
+        assert self.job.header is not None
+        last = self.job.frames[-1]
+        channels = ObjectChannels(self.keyed, self.job.header.names, self.unit)
+        location, rotation = channels.at(last.position[None], last.orientation[None], 0)
+        count = 0
+        for i, target in enumerate(self.keyed):
+            obj = bpy.data.objects.get(target.name)
+            if obj is None:
+                continue
+            start = target.rotation_start[None]
+            turned = rotation_channels(rotation[:, i : i + 1], target.rotation_mode, start)[0, 0]
+            obj.location = location[0, i].tolist()
+            setattr(obj, rotation_path(target.rotation_mode), turned.tolist())
+            count += 1
+        return count
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether all objects came to rest within the time."""
+        return bool(self.job.frames) and self.job.moving == 0
+
+
+def _is_animated(obj: bpy.types.Object) -> bool:
+    animation = obj.animation_data
+    return animation is not None and (animation.action is not None or len(animation.nla_tracks) > 0)
+
+
+def _is_obstacle(obj: bpy.types.Object, falling: list[bpy.types.Object]) -> bool:
+    """Visible objects with a surface are, but for those that hang on a falling one."""
+    if obj in falling or obj.type not in SOLID_TYPES or not obj.visible_get() or obj.hide_viewport:
+        return False
+    parent = obj.parent
+    while parent is not None:
+        if parent in falling:
+            return False
+        parent = parent.parent
+    return not isinstance(obj.data, bpy.types.Mesh) or len(obj.data.polygons) > 0 or len(obj.modifiers) > 0
+
+
+def _reading(
+    obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, unit: LengthUnit, kind: str
+) -> BodyReading:
+    """An object with the settings of its body; one that is no body falls as its hull, or lies as its mesh."""
+    start, body = read_start(obj, depsgraph), obj.topple
+    settings = SimpleNamespace(**{name: getattr(body, name) for name in BODY_SETTINGS})
+    settings.kind = kind
+    settings.linear_velocity = settings.angular_velocity = (0.0, 0.0, 0.0)
+    shape = body.shape if body.enabled else "MESH"
+    if kind == "DYNAMIC" and shape in ("MESH", "PLANE"):
+        shape = "CONVEX_HULL"
+    return BodyReading(
+        name=obj.name_full,
+        shape=shape,
+        world=start.world,
+        stretch=start.stretch,
+        vertices=start.vertices,
+        triangles=start.triangles,
+        path=None,
+        options=body_options(settings, start.stretch, unit, None),
+    )
+
+
+def _keyed(
+    obj: bpy.types.Object,
+    reading: BodyReading,
+    depsgraph: bpy.types.Depsgraph,
+    falling: Iterable[bpy.types.Object],
+    frames: int,
+) -> KeyedObject:
+    """What the object's channels depend on; its parents stay, but for those that fall, too."""
+    evaluated = obj.evaluated_get(depsgraph)
+    if obj.parent is None:
+        return read_keyed_object(evaluated, reading.world, None, None, None)
+    carrier = obj.parent
+    while carrier is not None and carrier not in falling:
+        carrier = carrier.parent
+    world = None if carrier is None else _still(carrier.evaluated_get(depsgraph).matrix_world, frames)
+    parent = _still(parent_space(evaluated), frames)
+    return read_keyed_object(evaluated, reading.world, parent, carrier.name if carrier else None, world)
+
+
+def _still(matrix: Matrix, frames: int) -> np.ndarray:
+    """The same matrix at every frame, shape (frames + 1, 4, 4)."""
+    return np.broadcast_to(np.array(matrix), (frames + 1, 4, 4))
