@@ -183,7 +183,7 @@ class Simulation:
         p = self._pipeline
         return Report(
             max_penetration=p.max_penetration,
-            warnings=list(self._warnings),
+            warnings=[*self._warnings, *(p.warnings if isinstance(p, AnalyticPipeline) else ())],
             unresolved=[{"time": t, "islands": n, "residual": r} for t, n, r in p.unresolved],
             solves=asdict(p.mover.count) if isinstance(p, AnalyticPipeline) else {},
             witness_survival=1.0 if isinstance(p, AnalyticPipeline) else p.witness_survival,

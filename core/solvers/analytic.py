@@ -33,7 +33,7 @@ from .analytic_contacts import (
     frame_velocity,
     relative_acceleration,
 )
-from .analytic_events import ContactFinder
+from .analytic_events import LASTING, ContactFinder
 from .analytic_impacts import MAX_PASSES, sequential_impulses, simultaneous_impulses
 from .analytic_motion import Mover, Touch, copy_state
 from .analytic_rest import (
@@ -42,21 +42,22 @@ from .analytic_rest import (
     part_overlaps,
     slip_along,
     solve_forces,
+    stop_normals,
 )
 from .analytic_search import BAND, EventSearch
 
 ImpactModel = Literal["sequential", "simultaneous"]
 ContactModel = Literal["lcp", "lp"]
 
-# Part of the tolerance within which a pair under load stays in touch, as long as the integrator's drift has
-# not been taken back; one without load has BAND.
-LASTING = 1e-3
 # A bounce that would rise by less than this part of the tolerance is resting contact (Mirtich's criterion).
 LOWEST_BOUNCE = 1e-3
 NOISE = 1e-3  # of the resting speed: velocities below it are the integrator's error
 LONGEST_STEP = 0.25  # [s]
 EVENTS_PER_SECOND = 50_000
-STALLED = 2000  # steps of no length in a row
+STALLED = 50  # steps of no length in a row
+# Systems of contact forces that so much motion [s] may take: about a minute's work.
+MOST_SYSTEMS, MOTION = 100_000, 0.01
+BEGINS = 1e-5  # of the acceleration by contact: a slip that grows by less is none
 STILL = 1e-9  # of gravity: accelerations below it are round-off
 PART_ROUNDS = 100
 
@@ -137,8 +138,10 @@ class AnalyticPipeline:
         self.stage_seconds: dict[str, float] = {}
         self.max_penetration = 0.0
         self.unresolved: list[tuple[float, int, float]] = []
+        self.warnings: list[str] = []
         self._busy: list[float] = []  # times of the events of the last second
         self._stalled = 0
+        self._mark = (0.0, 0)  # time and systems solved by then
         self._clear_touch()
 
     def _clear_touch(self) -> None:
@@ -148,7 +151,7 @@ class AnalyticPipeline:
         self.impulse = np.zeros((0, 3))
         self.slips = np.zeros(0, bool)
         self.lasting = np.zeros(0, bool)
-        self.acceleration, self.spin_up = np.zeros((n, 3)), np.zeros((n, 3))
+        self.acceleration, self.spin_up, self.free = np.zeros((3, n, 3))
         self.driven, self.held = np.zeros(n, bool), np.zeros(n, bool)
 
     @contextmanager
@@ -213,6 +216,7 @@ class AnalyticPipeline:
             self.finder.update_pairs(self.state, np.full(len(self.names), self.tolerance))
             loaded = set(self.contacts.slot[self.force[:, 0] > 0.0].tolist())
             found = self.finder.points(self.state, LASTING * self.tolerance)
+            self.finder.remember()
             band = BAND * self.tolerance
             touches = [
                 s <= band or slot in loaded for s, slot in zip(found.separation, found.slot, strict=True)
@@ -266,42 +270,62 @@ class AnalyticPipeline:
     def find_forces(self) -> None:
         """Find the forces of resting contact, who is driven by them, and who is at rest."""
         with self._stage("forces"):
-            model, state = self.model, self.state
-            resting_speed = self._resting_speed()
-            u = frame_velocity(self.contacts, state)
-            self.lasting = u[:, 0] <= NOISE * resting_speed
-            self.slips = np.hypot(u[:, 1], u[:, 2]) > resting_speed
-            a, alpha, _ = self.mover.free_acceleration(state, self.time)
-            resting = self.contacts.select(self.lasting)
-            b = relative_acceleration(resting, state, a, alpha)
-            slip = slip_along(resting, u[self.lasting], self.slips[self.lasting])
-            force, unsolved = solve_forces(
-                resting, model, state, b, slip, self.force[self.lasting],
-                method=self.settings.contact, count=self.mover.count,
-            )  # fmt: skip
+            u = frame_velocity(self.contacts, self.state)
+            self.lasting = u[:, 0] <= NOISE * self._resting_speed()
+            b, unsolved = self._solve_forces(self.force)
+            if unsolved:  # first without the slow slips that cannot all stay as they are
+                self.hold_contacts()
+                b, unsolved = self._solve_forces(self.force)
             if unsolved:
-                self._end_slip(resting, b, unsolved)
-                u = frame_velocity(resting, state)
-                self.slips[self.lasting] = np.hypot(u[:, 1], u[:, 2]) > resting_speed
-                a, alpha, _ = self.mover.free_acceleration(state, self.time)
-                b = relative_acceleration(resting, state, a, alpha)
-                slip = slip_along(resting, u, self.slips[self.lasting])
-                force, unsolved = solve_forces(
-                    resting, model, state, b, slip, np.zeros_like(force),
-                    method=self.settings.contact, count=self.mover.count,
-                )  # fmt: skip
+                self._end_slip(b, unsolved)
+                _, unsolved = self._solve_forces(np.zeros_like(self.force))
+                resting = self.contacts.select(self.lasting)
                 for rows in unsolved:
-                    names = {self.names[i] for i in resting.body[rows].ravel().tolist()}
-                    self.unresolved.append((self.time, len(names), 1.0))
-            self.force = np.zeros((len(self.contacts.slot), 3))
-            self.force[self.lasting] = force
-            free = a
-            a, alpha = self.mover.with_contact(resting, force, state, a, alpha)
-            self.acceleration, self.spin_up = a, alpha
-            self._find_driven(resting, free, a, alpha)
+                    self._note_unsolved(resting.body[rows])
+            if self._capture():
+                self._solve_forces(self.force)
+            self._find_driven()
 
-    def _end_slip(self, resting: ContactPoints, b: Array, unsolved: list[NDArray[np.int64]]) -> None:
+    def _solve_forces(self, guess: Array) -> tuple[Array, list[NDArray[np.int64]]]:
+        """Forces of the contacts that last, and the accelerations with them.
+
+        Returns:
+            b of these contacts, shape (k, 3), and the islands among them that have no forces.
+        """
+        state, lasting = self.state, self.lasting
+        resting = self.contacts.select(lasting)
+        u = frame_velocity(self.contacts, state)
+        self.slips = np.hypot(u[:, 1], u[:, 2]) > self._resting_speed()
+        self.free, alpha, _ = self.mover.free_acceleration(state, self.time)
+        b = relative_acceleration(resting, state, self.free, alpha)
+        force, unsolved = solve_forces(
+            resting, self.model, state, b, slip_along(resting, u[lasting], self.slips[lasting]),
+            guess[lasting], method=self.settings.contact, count=self.mover.count,
+        )  # fmt: skip
+        self.force = np.zeros((len(lasting), 3))
+        self.force[lasting] = force
+        self.acceleration, self.spin_up = self.mover.with_contact(resting, force, state, self.free, alpha)
+        return b, unsolved
+
+    def _capture(self) -> bool:
+        """Stop contacts that part so slowly that they come back from less than the lowest bounce.
+
+        A block that comes to rest rocks from corner to corner, each of which lifts the other, ever faster.
+        """
+        u = frame_velocity(self.contacts, self.state)[:, 0]
+        curve = relative_acceleration(self.contacts, self.state, self.acceleration, self.spin_up)[:, 0]
+        height = 2.0 * LOWEST_BOUNCE * self.tolerance
+        back = ~self.lasting & (curve < 0.0) & (u * u <= -height * curve)
+        if not back.any():
+            return False
+        self.lasting |= back
+        stop_normals(self.contacts.select(self.lasting), self.model, self.state, back[self.lasting])
+        update_all_derived(self.model, self.state)
+        return True
+
+    def _end_slip(self, b: Array, unsolved: list[NDArray[np.int64]]) -> None:
         """Impulses for islands that no force satisfies: see `analytic_rest`."""
+        resting = self.contacts.select(self.lasting)
         for rows in unsolved:
             island = resting.select(rows)
             impulse, _ = impulse_without_collision(island, self.model, self.state, b[rows])
@@ -309,9 +333,20 @@ class AnalyticPipeline:
             update_all_derived(self.model, self.state)
             self._note_collisions("impact without collision", island, impulse)
 
-    def _find_driven(self, resting: ContactPoints, free: Array, a: Array, alpha: Array) -> None:
+    def _note_unsolved(self, body: NDArray[np.int64]) -> None:
+        """Warn of an island that has no forces, by its bodies, shape (k, 2)."""
+        names = sorted({self.names[i] for i in body.ravel().tolist()})
+        self.unresolved.append((self.time, 1, 1.0))
+        shown = ", ".join(f"'{name}'" for name in names[:5])
+        self.warnings.append(
+            f"no contact forces were found at {self.time:.6g} s between {shown}; lower their friction or use "
+            "solver='impulse'"
+        )
+
+    def _find_driven(self) -> None:
         """Bodies under forces are integrated; islands in which nothing moves or will move are held."""
-        model, state = self.model, self.state
+        model, state, a, alpha = self.model, self.state, self.acceleration, self.spin_up
+        resting = self.contacts.select(self.lasting)
         dynamic = model.kind == DYNAMIC
         in_touch = np.zeros(len(dynamic), bool)
         in_touch[resting.body.ravel()] = True
@@ -319,7 +354,7 @@ class AnalyticPipeline:
         bound = np.where(np.isfinite(model.bound), model.bound, 0.0)
         speed = np.linalg.norm(state.v, axis=1) + bound * np.linalg.norm(state.w, axis=1)
         change = np.linalg.norm(a, axis=1) + bound * np.linalg.norm(alpha, axis=1)
-        strongest = max(float(np.linalg.norm(self.gravity)), float(np.abs(free).max(initial=0.0)))
+        strongest = max(float(np.linalg.norm(self.gravity)), float(np.abs(self.free).max(initial=0.0)))
         still = (speed <= NOISE * self._resting_speed()) & (change <= STILL * strongest)
         still &= ~self.forces.has_functions
         self.held = self.driven & in_touch & still
@@ -336,8 +371,9 @@ class AnalyticPipeline:
             loaded = self.lasting & (self.force[:, 0] > 0.0) & ~self.held[self.contacts.body].any(axis=1)
             if not loaded.any():
                 return
-            limit = self.contacts.friction[:, 0] * self.force[:, 0]
-            sticks = ~self.slips & (np.hypot(self.force[:, 1], self.force[:, 2]) < limit)
+            w = relative_acceleration(self.contacts, self.state, self.acceleration, self.spin_up)
+            strongest = float(np.linalg.norm(self.acceleration - self.free, axis=1).max())
+            sticks = ~self.slips & (np.hypot(w[:, 1], w[:, 2]) <= BEGINS * strongest)
             hold_contacts(self.contacts.select(loaded), self.model, self.state, sticks[loaded])
             update_all_derived(self.model, self.state)
 
@@ -392,7 +428,11 @@ class AnalyticPipeline:
                 f"bodies {names} have no finite motion at {self.time:.6g} s; look for extreme masses, "
                 "sizes or speeds among them"
             )
-        if len(self._busy) > EVENTS_PER_SECOND or self._stalled > STALLED:
+        systems = self.mover.count.systems
+        if self.time > self._mark[0] + MOTION:
+            self._mark = (self.time, systems)
+        overworked = systems - self._mark[1] > MOST_SYSTEMS
+        if len(self._busy) > EVENTS_PER_SECOND or self._stalled > STALLED or overworked:
             recent = [event for event in self.events if event.time > self.time - 1.0] or self.events[-1:]
             pairs = [(event.body_a, event.body_b) for event in recent]
             often = max(dict.fromkeys(pairs), key=pairs.count) if pairs else (self.names[0], self.names[0])
@@ -429,7 +469,7 @@ class AnalyticPipeline:
 
     _KEPT = ("time", "contacts", "force", "impulse", "slips", "lasting", "acceleration", "spin_up", "driven",
              "held",
-             "events", "unresolved", "max_penetration", "_busy", "_stalled")  # fmt: skip
+             "events", "unresolved", "warnings", "max_penetration", "_busy", "_stalled")  # fmt: skip
 
     def memory(self) -> dict[str, Any]:
         """All that the coming steps depend on (not copies)."""
@@ -452,5 +492,7 @@ class AnalyticPipeline:
         self.model.inv_inertia[:] = memory["inv_inertia"]
         self.paths.released = memory["released"]
         self.finder.broad_phase.pairs, self.finder.broad_phase.boxes = memory["pairs"], memory["boxes"]
+        self.finder.remember()
         for name in self._KEPT:
             setattr(self, name, memory[name])
+        self._mark = (self.time, self.mover.count.systems)

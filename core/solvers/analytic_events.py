@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ..collision.broad_phase import BroadPhase
 from ..collision.contact_set import ContactSet, empty_contacts
+from ..collision.manifold import MAX_POINTS
 from ..collision.narrow_phase import detect_contacts, make_scratch
 from ..collision.persistence import new_trace
 from ..dynamics.body_state import BodyModel, BodyState, quat_multiply
@@ -29,7 +30,12 @@ from .analytic_contacts import Array, ContactPoints, cross, read_contacts
 from .analytic_rates import surfaces_of
 
 TURN, SHIFT = 0.02, 0.02  # how far bodies in touch may turn [rad] and move, relative to their size, in a step
+# Part of the tolerance within which a pair under load stays in touch, as long as the integrator's drift has
+# not been taken back; one without load has BAND.
+LASTING = 1e-3
+SAME_DEPTH = 2e-6  # of the size: points whose depths differ by less may stand for each other in a manifold
 SEARCHES = 200
+BEYOND = 1.3  # times to a meeting as it is foreseen: how far a step goes
 DIFFERENCE = 1e-2  # of the size: how far bodies move for a second difference of their gap
 
 
@@ -60,6 +66,7 @@ class ContactFinder:
         self.sensor, self.trace = sensor, new_trace(model.bound)
         self.model, self.shapes, self.colliders, self.multiply = model, shapes, colliders, multiply
         self.broad_phase = BroadPhase(model, shapes, colliders, trees, state, mobile, apart)
+        self.remember()
         self.scratch = make_scratch(shapes)
         self.surfaces = surfaces_of(shapes, colliders)
         self.found: ContactSet = empty_contacts(max(64, 16 * len(model.mass)))
@@ -74,15 +81,33 @@ class ContactFinder:
 
     def update_pairs(self, state: BodyState, reach: Array) -> None:
         """Find the pairs that may meet while each body moves by up to `reach` [m], shape (n,)."""
+        self._forget()
         self.broad_phase.update(state, reach)
+        self.remember()
+
+    def remember(self) -> None:
+        """Let all queries from now on begin from what pairs know now.
+
+        A pair keeps the plane that separates it as long as that one does, though another may by then show a
+        wider gap. So that a gap is one function of the state, all states of a step are looked at from the
+        planes of its start.
+        """
+        pairs = self.broad_phase.pairs
+        self._witness, self._axis = pairs.witness.copy(), pairs.axis.copy()
+
+    def _forget(self) -> None:
+        pairs = self.broad_phase.pairs
+        pairs.witness[:], pairs.axis[:] = self._witness, self._axis
 
     def detect(self, state: BodyState, slack: float, reach: Array | None = None) -> int:
         """Contact points of pairs up to `slack` and their reach apart, into `found`; returns their number."""
+        self._forget()
+        pairs = self.broad_phase.pairs
         while True:
-            self.broad_phase.pairs.way[:] = -np.inf  # look at each pair, however little has moved
+            pairs.way[:] = -np.inf  # look at each pair, however little has moved
             count = detect_contacts(
                 self.colliders, self.shapes, self.sensor, state.c, state.R, self.trace,
-                self.broad_phase.pairs, self.no_reach if reach is None else reach, slack, self.found,
+                pairs, self.no_reach if reach is None else reach, slack, self.found,
                 self.scratch,
             )  # fmt: skip
             if count >= 0:
@@ -97,7 +122,11 @@ class ContactFinder:
         )
         if np.isnan(contacts.curve).all():
             return contacts
-        return contacts._replace(curve=self._measure_curves(state, slack, contacts))
+        pairs = self.broad_phase.pairs
+        witness, axis = pairs.witness.copy(), pairs.axis.copy()
+        contacts = contacts._replace(curve=self._measure_curves(state, slack, contacts))
+        pairs.witness[:], pairs.axis[:] = witness, axis
+        return contacts
 
     def _measure_curves(self, state: BodyState, slack: float, contacts: ContactPoints) -> Array:
         """s'' [m/s^2] while all bodies keep their velocities, by second differences of the narrow phase.
@@ -129,19 +158,35 @@ class ContactFinder:
 
     def gaps(self, state: BodyState, slack: float, reach: Array | None = None) -> Gaps:
         """The closest point of each pair at most `slack` and its reach apart."""
-        count = self.detect(state, slack, reach)
-        found, slots = self.found, len(self.broad_phase.pairs.collider)
+        slots = len(self.broad_phase.pairs.collider)
+        gaps = Gaps(
+            np.full(slots, np.inf), np.zeros((slots, 3)), np.zeros(slots), np.zeros((slots, 2), np.int64)
+        )
+        crowded = self._note_gaps(gaps, self.detect(state, slack, reach), state)
+        if crowded:
+            self._note_gaps(gaps, self.detect(state, LASTING * slack), state)
+        return gaps
+
+    def _note_gaps(self, gaps: Gaps, count: int, state: BodyState) -> bool:
+        """Note the closest point of each pair among `count` contacts.
+
+        Returns:
+            Whether a pair with a full manifold touches: that may have left out its deepest point for another
+            one that is almost as deep. Where only few points are within reach, none is left out.
+        """
+        found = self.found
         # Stable, so the first of equals: the same for every run.
         order = np.argsort(found.separation[:count], kind="stable")
         first = order[np.unique(found.slot[order], return_index=True)[1]]
-        separation, rate = np.full(slots, np.inf), np.zeros(slots)
-        normal, body = np.zeros((slots, 3)), np.zeros((slots, 2), np.int64)
-        slot = found.slot[first]
-        body[slot], normal[slot] = found.body[first], found.normal[first]
-        separation[slot] = found.separation[first]
-        at = state.v[found.body[first]] + cross(state.w[found.body[first]], found.arm[first])
-        rate[slot] = ((at[:, 0] - at[:, 1]) * found.normal[first]).sum(axis=1)
-        return Gaps(separation, normal, rate, body)
+        slot, body = found.slot[first], found.body[first]
+        nearer = found.separation[first] < gaps.separation[slot]
+        first, slot, body = first[nearer], slot[nearer], body[nearer]
+        gaps.body[slot], gaps.normal[slot] = body, found.normal[first]
+        gaps.separation[slot] = found.separation[first]
+        at = state.v[body] + cross(state.w[body], found.arm[first])
+        gaps.rate[slot] = ((at[:, 0] - at[:, 1]) * found.normal[first]).sum(axis=1)
+        full = found.slot[:count][found.place[:count] == MAX_POINTS - 1]
+        return bool((gaps.separation[full] < SAME_DEPTH * self.size[gaps.body[full]].min(axis=1)).any())
 
     def reach(self, state: BodyState, a: Array, h: float) -> Array:
         """How far any point of each body may move in the time h [m], shape (n,); a: accelerations [m/s^2]."""
@@ -171,7 +216,8 @@ class ContactFinder:
         turning = np.where(w > 0.0, self.turning_bound[body], 0.0)
         rate = np.einsum("mk,mk->m", n, v[:, 0] - v[:, 1]) - (w * turning).sum(axis=1)
         curve = np.einsum("mk,mk->m", n, a[body[:, 0]] - a[body[:, 1]]) - slack[body].sum(axis=1)
-        bound = _first_root(0.5 * curve, rate, s + depth)
+        room = np.maximum(s, 0.0) + depth
+        bound = _first_root(0.5 * curve, rate, room)
         uneven = (self.turning_bound[body] > 0.0) * 1.0  # a ball may turn as it likes
         spin_up = np.linalg.norm(alpha[body], axis=2)
         # Balls that part are told from those that meet again by looking at them while they are apart.
@@ -184,7 +230,11 @@ class ContactFinder:
                             np.linalg.norm(a[body[:, 0]] - a[body[:, 1]], axis=1))  # fmt: skip
         turn = _time_to_go(TURN, (w * uneven).max(axis=1), (spin_up * uneven).max(axis=1))
         trusted = np.minimum(shift, turn)
-        return float(np.where(exact, bound, np.maximum(bound, trusted)).min())
+        bound = np.where(exact, bound, np.maximum(bound, trusted))
+        # Where a meeting is in sight, the step goes little farther: what comes after it need not be found.
+        meeting = _first_root(0.5 * curve, gaps.rate[near], room)
+        bound = np.where(exact | np.isin(near, lasting), bound, np.minimum(bound, BEYOND * meeting))
+        return float(bound.min())
 
 
 def steady_state(model: BodyModel, state: BodyState, t: float) -> BodyState:

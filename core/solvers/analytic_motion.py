@@ -9,20 +9,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dynamics.body_state import KINEMATIC, BodyModel, BodyState
+from ..dynamics.body_state import DYNAMIC, KINEMATIC, BodyModel, BodyState, quat_multiply
 from ..dynamics.force_jacobian import rates_jacobian
 from ..dynamics.forces import AppliedForces
 from ..dynamics.integrators import IntegratorName, integrate
-from ..dynamics.motion import empty_plan, move_bodies, plan_free_motion
+from ..dynamics.motion import empty_plan, move_bodies, plan_free_motion, update_all_derived
 from .analytic_bodies import carry_bodies, free_accelerations, place_bodies, write_rates
 from .analytic_contacts import Array, ContactPoints, frame_velocity, relative_acceleration, wrenches
-from .analytic_events import ContactFinder
+from .analytic_events import LASTING, ContactFinder
 from .analytic_rest import SolveCount, slip_along, solve_forces
 from .analytic_rows import match_contacts
 
 # Absolute error of a step, in units of tolerance times rtol: 1e-10 at the default settings, a tenth of the
 # band within which bodies are in touch.
 ABSOLUTE = 1e3
+SMALL_TURN, MOST_TURNS = 0.02, 1000  # [rad] in one step of a body that tumbles, and most steps of one flight
 SHORTEST_STEP = 2.5e-4  # [s] in contact: within it contacts may begin or cease to stick unseen
 
 
@@ -59,16 +60,25 @@ class Mover:
         self.model, self.gravity, self.finder, self.forces = model, gravity, finder, forces
         self.integrator: IntegratorName = integrator
         self.rtol, self.tolerance, self.method = rtol, tolerance, method
-        self.count = SolveCount()
+        self.count, self.failed = SolveCount(), False
         self.plan = empty_plan(len(model.mass))
+        moments = model.inertia
+        unequal = moments.max(axis=1) > (1.0 + 1e-12) * moments.min(axis=1)
+        self._tumbles = unequal & (model.kind == DYNAMIC)
         self._allowed = self._allowed_errors()
 
     def fly(self, state: BodyState, h: float) -> BodyState:
-        """All bodies after the time h of free motion: exact, see `dynamics/motion.py`."""
+        """All bodies after the time h of free motion: exact, see `dynamics/motion.py`.
+
+        But for the tumbling of bodies with unequal moments, which is of fourth order: in small turns.
+        """
         later = copy_state(state)
         if h > 0.0:
-            plan_free_motion(self.model, later, self.gravity, h, self.plan)
-            move_bodies(self.model, later, self.plan, self.gravity, h)
+            turn = float((np.linalg.norm(state.w, axis=1) * self._tumbles).max()) * h
+            parts = int(min(max(np.ceil(turn / SMALL_TURN), 1.0), MOST_TURNS))
+            for _ in range(parts):
+                plan_free_motion(self.model, later, self.gravity, h / parts, self.plan)
+                move_bodies(self.model, later, self.plan, self.gravity, h / parts)
         return later
 
     def move(
@@ -77,9 +87,12 @@ class Mover:
     ) -> BodyState:  # fmt: skip
         """All bodies after the time h: held ones where they are, driven ones integrated, the rest in flight.
 
+        `failed` says afterwards whether somewhere on the way no forces were found.
+
         Args:
             time: Of `state` [s].
         """
+        self.failed = False
         later = self.fly(state, h)
         for new, old in zip(later, state, strict=True):
             new[held] = old[held]
@@ -110,6 +123,21 @@ class Mover:
             )  # fmt: skip
             place_bodies(self.model, state, later, rows, y.reshape(-1, 13))
         return later
+
+    def between(self, start: BodyState, end: BodyState, h: float, part: float) -> BodyState:
+        """The bodies at a part of the step from one state to another that is h later, approximately.
+
+        Places and orientations by the cubics that have the velocities of both ends, velocities linearly.
+        """
+        state, x, y = copy_state(start), part, 1.0 - part
+        for name, rates in (("c", (start.v, end.v)), ("q", (_turning(start), _turning(end)))):
+            first, last = getattr(start, name), getattr(end, name)
+            inner = h * x * y * (y * rates[0] - x * rates[1])
+            getattr(state, name)[:] = y * y * (1.0 + 2.0 * x) * first + x * x * (3.0 - 2.0 * x) * last + inner
+        state.q[:] /= np.linalg.norm(state.q, axis=1, keepdims=True)
+        state.v[:], state.L[:] = y * start.v + x * end.v, y * start.L + x * end.L
+        update_all_derived(self.model, state)
+        return state
 
     def _allowed_errors(self) -> Array:
         """Absolute error of a step in (c, q, v, L) of each body, shape (n, 13).
@@ -147,14 +175,15 @@ class Mover:
     def _derivative(self, state: BodyState, rows: NDArray[np.int64], time: float, touch: Touch) -> Array:
         """y' of the driven bodies; their contact forces are kept in `touch` for the next evaluation."""
         a, alpha, torque = self.free_acceleration(state, time)
-        contacts, match = self._same_contacts(state, touch)
+        contacts, match = self.same_contacts(state, touch)
         if len(match):
             u = frame_velocity(contacts, state)
             slip = slip_along(contacts, u, touch.slips[match], touch.slip[match], touch.resting_speed)
             b = relative_acceleration(contacts, state, a, alpha)
-            force, _ = solve_forces(
+            force, unsolved = solve_forces(
                 contacts, self.model, state, b, slip, touch.force[match], method=self.method, count=self.count
             )
+            self.failed = self.failed or len(unsolved) > 0
             touch.force[match] = force
             push, turn = wrenches(contacts, force, self.model)
             a, torque = a + push * self.model.inv_mass, torque + turn
@@ -162,11 +191,27 @@ class Mover:
         write_rates(state, rows, a, torque, rates)
         return rates.ravel()
 
-    def _same_contacts(self, state: BodyState, touch: Touch) -> tuple[ContactPoints, NDArray[np.int64]]:
-        """The lasting contacts where they are now: by feature, else by pair where features have changed."""
+    def same_contacts(self, state: BodyState, touch: Touch) -> tuple[ContactPoints, NDArray[np.int64]]:
+        """The lasting contacts where they are now: by feature, else by pair where features have changed.
+
+        Points that hardly part are all found among those that touch; those farther apart may crowd out the
+        deepest one.
+        """
+        then = touch.contacts
         if len(touch.force) == 0:
-            return touch.contacts, np.zeros(0, np.int64)
-        now, then = self.finder.points(state, self.tolerance), touch.contacts
-        chosen, match = np.empty((2, len(now.slot)), np.int64)
-        count = match_contacts(now.slot, now.feature, then.slot, then.feature, chosen, match)
-        return now if count == len(chosen) else now.select(chosen[:count]), match[:count]
+            return then, np.zeros(0, np.int64)
+        loaded = touch.force[:, 0] > 0.0
+        for slack in (LASTING * self.tolerance, self.tolerance):
+            now = self.finder.points(state, slack)
+            chosen, match = np.empty((2, len(now.slot)), np.int64)
+            count = match_contacts(now.slot, now.feature, then.slot, then.feature, chosen, match)
+            chosen, match = chosen[:count], match[:count]
+            if loaded[np.unique(match)].sum() == loaded.sum():
+                break
+        return now if count == len(now.slot) else now.select(chosen), match
+
+
+def _turning(state: BodyState) -> Array:
+    """q' of all bodies, shape (n, 4)."""
+    spin = np.concatenate([np.zeros((len(state.w), 1)), state.w], axis=1)
+    return 0.5 * quat_multiply(spin, state.q)

@@ -157,6 +157,23 @@ def hold_contacts(
             _displace(island, p.reshape(-1, 3), model, state)
 
 
+def stop_normals(
+    contacts: ContactPoints, model: BodyModel, state: BodyState, captured: NDArray[np.bool_]
+) -> None:
+    """Take the normal velocity of some contacts, shape (m,), away, and let the others not approach.
+
+    The nearest such velocities in the metric of the masses, so that no energy is made.
+    """
+    for rows in find_islands(contacts, model):
+        if not captured[rows].any():
+            continue
+        island, normal = contacts.select(rows), np.arange(0, 3 * len(rows), 3)
+        A = part_of(build_system(island, model, state), normal)
+        p = np.zeros((len(rows), 3))
+        p[:, 0] = solve_lcp(A, frame_velocity(island, state)[:, 0], free=captured[rows]).f
+        apply_impulses(island, p, model, state)
+
+
 def part_overlaps(contacts: ContactPoints, model: BodyModel, state: BodyState) -> None:
     """Move overlapping bodies apart without a velocity: J q + s >= 0, least q in the masses' metric."""
     for rows in find_islands(contacts, model):

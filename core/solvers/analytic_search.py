@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from ..dynamics.body_state import BodyState
 from .analytic_contacts import Array, frame_velocity
 from .analytic_events import ContactFinder, Gaps, find_root
-from .analytic_motion import Mover, Touch
+from .analytic_motion import SHORTEST_STEP, Mover, Touch
 
 # Parts of the tolerance [m]: a pair is in touch within BAND; DEPTH is how far a step may look past a contact.
 BAND, DEPTH = 1e-4, 2e-4
 MEETING = 5e-10  # of the tolerance: a gap that is none after integrating; in flight it is closed to round-off
 FAR = 1.0  # [m] stands for the gap of a pair that is too far to be measured
+JUMP = 1e-9  # of a step: how closely an event is located where what it is told by jumps
 STOPPED = 1e-6  # of the resting speed: a slip that is none
 
 Motion = Callable[[float], BodyState]  # the state a time after the step's start
@@ -52,10 +53,50 @@ class EventSearch:
                 states[t] = self.mover.move(states[start], time + start, t - start, driven, held, touch)
             return states[t]
 
+        self._motion, self._integrated = motion, integrated
         h = self._safe_step(state, a, alpha, driven, touch, longest)
-        h = self._first_meeting(self._before, motion, h, MEETING * self.tolerance if integrated else 0.0)
-        h = self._first_stop(state, motion, h, touch)
+        motion(h)
+        while self.mover.failed and h > SHORTEST_STEP:
+            # Up to where forces cease to exist: there friction jams, which an impulse ends.
+            states.clear()
+            states[0.0], h = state, 0.5 * h
+            motion(h)
+        h = self._first_meeting(self._before, h)
+        h = self._first_stop(state, h, touch)
         return motion(h), h
+
+    def _locate(
+        self, g: Callable[[BodyState], float], h: float, g_start: float, g_end: float, accuracy: float
+    ) -> float:
+        """When g falls from g_start > 0 to g_end < 0 in the time h [s], to an accuracy of g.
+
+        What is integrated costs much to look at: each time tried is the root on the cubic between the states
+        known on both sides of it. Where g jumps, the time after the jump is taken.
+        """
+        motion, between = self._motion, self.mover.between
+        if not self._integrated:
+            return find_root(lambda t: g(motion(t)), 0.0, h, g_start, g_end, accuracy)
+        low, high, g_low, g_high, halve = 0.0, h, g_start, g_end, False
+        while high - low > JUMP * h and abs(g_high) > accuracy:
+            start, end, whole, part = motion(low), motion(high), high - low, 0.5
+            if not halve:
+
+                def foreseen(x: float, ends=(start, end), whole=whole) -> float:
+                    return g(between(ends[0], ends[1], whole, x))
+
+                part = find_root(foreseen, 0.0, 1.0, g_low, g_high, accuracy)
+            t = low + part * whole
+            if not low < t < high:
+                t = low + 0.5 * whole
+            value = g(motion(t))
+            if abs(value) <= accuracy:
+                return t
+            if value > 0.0:
+                low, g_low = t, value
+            else:
+                high, g_high = t, value
+            halve = high - low > 0.5 * whole
+        return high
 
     def _safe_step(
         self, state: BodyState, a: Array, alpha: Array, driven, touch: Touch, longest: float
@@ -74,13 +115,14 @@ class EventSearch:
     def _gaps(self, state: BodyState) -> Gaps:
         return self.finder.gaps(state, self.tolerance, self._reach)
 
-    def _first_meeting(self, before: Gaps, motion: Motion, h: float, accuracy: float) -> float:
-        """Cut the step at the first moment at which a pair meets, to an accuracy [m] of the gap."""
+    def _first_meeting(self, before: Gaps, h: float) -> float:
+        """Cut the step at the first moment at which a pair meets."""
+        motion, accuracy = self._motion, MEETING * self.tolerance if self._integrated else 0.0
         s = before.separation
         target = np.where(s > BAND * self.tolerance, 0.0, np.minimum(s, 0.0) - DEPTH * self.tolerance)
 
-        def excess(t: float) -> Array:
-            return self._gaps(motion(t)).separation - target
+        def excess(state: BodyState) -> Array:
+            return self._gaps(state).separation - target
 
         after = self._gaps(motion(h))
         late = after.separation < target
@@ -88,7 +130,7 @@ class EventSearch:
             dip = self._dip(before, after, target, h)
             if dip is None:
                 return h
-            late = excess(dip) < 0.0
+            late = excess(motion(dip)) < 0.0
             if not late.any():
                 return h
             h = dip
@@ -96,12 +138,12 @@ class EventSearch:
         while late.any():
             watched = np.flatnonzero(late)
 
-            def nearest(t: float, watched=watched) -> float:
-                return float(np.minimum(excess(t)[watched], FAR).min())
+            def nearest(state: BodyState, watched=watched) -> float:
+                return float(np.minimum(excess(state)[watched], FAR).min())
 
-            start = float(np.minimum((s - target)[watched], FAR).min())
-            h = find_root(nearest, 0.0, h, max(start, 1e-300), nearest(h), accuracy)
-            late = excess(h) < -DEPTH * self.tolerance
+            start = max(float(np.minimum((s - target)[watched], FAR).min()), 1e-300)
+            h = self._locate(nearest, h, start, nearest(motion(h)), accuracy)
+            late = excess(motion(h)) < -DEPTH * self.tolerance
             late[watched] = False
         return h
 
@@ -117,23 +159,20 @@ class EventSearch:
                 return h * float(x[low])
         return None
 
-    def _first_stop(self, state: BodyState, motion: Motion, h: float, touch: Touch) -> float:
+    def _first_stop(self, state: BodyState, h: float, touch: Touch) -> float:
         """Cut the step at the first moment at which a slip comes to its end."""
         if not touch.slips.any() or h <= 0.0:
             return h
-        slipping = {key: i for i, key in enumerate(touch.contacts.identities()) if touch.slips[i]}
 
         def slowest(state: BodyState) -> float:
             """Least velocity along the slip of the step's start [m/s]."""
-            now = self.finder.points(state, self.tolerance)
-            rows = [(i, slipping[key]) for i, key in enumerate(now.identities()) if key in slipping]
-            if not rows:
-                return np.inf
-            mine, then = (np.array(column) for column in zip(*rows, strict=True))
+            now, then = self.mover.same_contacts(state, touch)
             u = np.einsum("mrk,mr->mk", now.frame, frame_velocity(now, state))
-            return float((u[mine] * touch.slip[then]).sum(axis=1).min())
+            slips = touch.slips[then] & (now.feature == touch.contacts.feature[then])
+            along = (u * touch.slip[then]).sum(axis=1)[slips]
+            return float(along.min(initial=np.inf))
 
-        end, start = slowest(motion(h)), slowest(state)
+        end, start = slowest(self._motion(h)), slowest(state)
         if end >= 0.0 or not start > 0.0:
             return h
-        return find_root(lambda t: slowest(motion(t)), 0.0, h, start, end, STOPPED * touch.resting_speed)
+        return self._locate(slowest, h, start, end, STOPPED * touch.resting_speed)
