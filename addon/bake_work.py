@@ -118,7 +118,7 @@ def _bake(request: BakeRequest, cancelled: Callable[[], bool]) -> Iterator[Event
     if why:
         yield Noted(why)
     yield SceneBuilt(header, scene, start if start is not None else -1)
-    earlier = keeper.open(header, request.objects, start)
+    earlier = keeper.open(header, scene, request.objects, start)
     yield from keeper.notes()
     yield StageBegan("simulate")
 
@@ -191,15 +191,18 @@ class _Keeper:
         self.store = store
         self._notes: list[str] = []
 
-    def open(self, header: BakeHeader, objects: dict[str, np.ndarray], kept: int | None) -> BakedFrame | None:
+    def open(
+        self, header: BakeHeader, scene: core.Scene, objects: dict[str, np.ndarray], kept: int | None
+    ) -> BakedFrame | None:
         """Begin a bake, or go on with one after a frame; returns that frame."""
         if kept is None:
-            self._write(lambda store: store.begin(header, objects))
+            self._write(lambda store: store.begin(header, scene, objects))
             return None
         assert self.store is not None
         frame = self.store.load().frames[kept]
         self._write(lambda store: store.drop_after(kept))
         self._write(lambda store: store.keep_header(header))
+        self._write(lambda store: store.keep_scene(scene))
         return frame
 
     def keep(self, index: int, frame: BakedFrame, simulation: core.Simulation) -> None:

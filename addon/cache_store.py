@@ -1,6 +1,7 @@
 """The folder in which a bake is kept: written frame by frame, read back whole. Pure: no bpy.
 
     bake.json           what was baked: names, rate, a fingerprint of the inputs, a version stamp
+    scene.json          what was solved, for topple.Scene.load
     objects.npz         what keyframes depend on besides the bodies' paths (see `object_channels`)
     frame_000012.npz    one file per frame, so that a bake that is killed keeps every frame it wrote
     checkpoint_000010   all that the coming steps depend on; a bake resumes from one of these
@@ -81,8 +82,8 @@ class CacheStore:
 
     # Writing ---------------------------------------------------------------------------------
 
-    def begin(self, header: BakeHeader, objects: dict[str, np.ndarray]) -> None:
-        """Make the folder, empty but for the header.
+    def begin(self, header: BakeHeader, scene: core.Scene, objects: dict[str, np.ndarray]) -> None:
+        """Make the folder, empty but for what is baked.
 
         Raises:
             OSError: The disk refuses.
@@ -91,7 +92,12 @@ class CacheStore:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._interval = CHECKPOINT_EVERY
         core.write_whole(self.folder / "objects.npz", _npz(objects))
+        self.keep_scene(scene)
         self.keep_header(header)
+
+    def keep_scene(self, scene: core.Scene) -> None:
+        """Write what is solved."""
+        scene.save(self.folder / "scene.json")
 
     def keep_header(self, header: BakeHeader) -> None:
         """Write the header anew."""
@@ -183,6 +189,13 @@ class CacheStore:
         except _UNREADABLE as error:
             raise core.SceneError(messages.unreadable_cache(str(self.folder))) from error
         return StoredBake(header, objects, frames, found)
+
+    def load_scene(self) -> core.Scene | None:
+        """What was solved; None where the file is missing or damaged."""
+        try:
+            return core.Scene.load(self.folder / "scene.json")
+        except (OSError, core.SceneError, core.ShapeError):
+            return None
 
     def size(self) -> int:
         """Bytes on disk."""

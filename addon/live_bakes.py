@@ -21,6 +21,7 @@ from .bake_job import BakeJob
 from .bake_work import BakeRequest
 from .cache_store import BakeHeader, CacheStore, cache_folder
 from .contact_data import Event, events_of
+from .findings import Finding, findings
 from .object_channels import KeyedObject, ObjectChannels, pack_objects, unpack_objects
 from .scene_reader import SceneReading
 from .units import LengthUnit
@@ -57,6 +58,7 @@ class LiveBake:
     earlier: LiveBake | None = None
     stored_header: BakeHeader | None = None
     found: dict[str, Any] = field(default_factory=dict)
+    _findings: tuple[float, list[Finding]] | None = None
 
     @property
     def header(self) -> BakeHeader | None:
@@ -119,6 +121,25 @@ class LiveBake:
     @cached_property
     def _wanted(self) -> frozenset[str]:
         return frozenset(target.name for target in self.keyed)
+
+    def solved_scene(self) -> core.Scene | None:
+        """What was solved; None until it is known, or where its file is lost."""
+        if self.job is not None:
+            return self.job.scene
+        return self._stored_scene
+
+    @cached_property
+    def _stored_scene(self) -> core.Scene | None:
+        return self.store.load_scene() if self.store is not None else None
+
+    def findings(self, tolerance: float) -> list[Finding]:
+        """What the bake found; looked for once, when it has ended."""
+        if self._findings is None or self._findings[0] != tolerance:
+            assert self.header is not None
+            report = self.outcome.get("report", {})
+            found = findings(self.frames, self.names, self.first_frame, self.header.fps, report, tolerance)
+            self._findings = tolerance, found
+        return self._findings[1]
 
     def events(self) -> list[Event]:
         """Who touched whom, so far as the bake has ended."""

@@ -290,6 +290,26 @@ class ToppleWorld(bpy.types.PropertyGroup):
         ),
         default="geometric_mean",
     )
+    show_overlay: BoolProperty(
+        name="Overlay", description="Draw what the bake knows over the 3D View", default=False
+    )
+    overlay_in_front: BoolProperty(name="In Front", description="Draw also what objects hide", default=True)
+    overlay_shapes: BoolProperty(
+        name="Shapes",
+        description="Edges of the collision shapes: orange moves, blue rests, grey is fixed, red overlaps",
+        default=True,
+    )
+    overlay_contacts: BoolProperty(
+        name="Contacts", description="Contact points, each with its normal", default=True
+    )
+    overlay_forces: BoolProperty(
+        name="Forces",
+        description="Contact forces; the longest of a frame is half as long as a usual body",
+        default=True,
+    )
+    overlay_velocities: BoolProperty(
+        name="Velocities", description="The way that each body goes in a tenth of a second", default=False
+    )
     cache_key: StringProperty()  # names this scene's bake; a copy of the scene gets one of its own
     cache_path: StringProperty()  # its folder, relative to the file where it lies beside it
 

@@ -4,7 +4,7 @@ import os
 
 import bpy
 
-from . import cli, handlers, live_bakes, operators, panels, properties, simulation_panels
+from . import cli, handlers, live_bakes, operators, overlay, panels, properties, simulation_panels
 
 CLASSES = (*properties.CLASSES, *operators.CLASSES, *panels.CLASSES, *simulation_panels.CLASSES)
 EXTENSION = __package__.rpartition(".")[0]
@@ -20,12 +20,14 @@ def register() -> None:
     properties.register_pointers()
     bpy.types.VIEW3D_MT_object.append(panels.draw_object_menu)
     handlers.add()
+    overlay.add()
     _commands.append(bpy.utils.register_cli_command(cli.COMMAND, cli.run))
 
 
 def unregister() -> None:
     """Remove what `register` added, in reverse order."""
     bpy.utils.unregister_cli_command(_commands.pop())
+    overlay.remove()
     handlers.remove()
     bpy.types.VIEW3D_MT_object.remove(panels.draw_object_menu)
     live_bakes.forget_all()

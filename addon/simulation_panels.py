@@ -5,6 +5,7 @@ from __future__ import annotations  # naming core's types must not load the solv
 import bpy
 
 from . import fingerprint, live_bakes, messages, watch
+from .operators.inspect import SEPARATOR
 
 
 class _SidebarPanel:
@@ -104,6 +105,57 @@ def _draw_result(
     layout.prop(context.scene.topple, "follow")
 
 
+class ReportPanel(_SidebarPanel, bpy.types.Panel):
+    bl_idname = "TOPPLE_PT_report"
+    bl_label = "Report"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        bake = live_bakes.of_scene(context.scene)
+        return bake is not None and bool(bake.frames) and not bake.running
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, bake = self.layout, live_bakes.of_scene(context.scene)
+        for finding in bake.findings(context.scene.topple.tolerance):
+            row = layout.row()
+            column = row.column(align=True)
+            for i, line in enumerate(messages.wrapped(finding.text, LINE - 4)):
+                icon = "ERROR" if finding.bad else "DOT"
+                column.label(text=line, icon=icon if i == 0 else "BLANK1")
+            if finding.frame is not None:
+                button = row.operator("topple.go_to", text="", icon="VIEWZOOM")
+                button.frame, button.bodies = finding.frame, SEPARATOR.join(finding.bodies)
+
+
+class OverlayPanel(_SidebarPanel, bpy.types.Panel):
+    bl_idname = "TOPPLE_PT_overlay"
+    bl_label = "Overlay"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw_header(self, context: bpy.types.Context) -> None:
+        self.layout.prop(context.scene.topple, "show_overlay", text="")
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, settings = self.layout, context.scene.topple
+        layout.active = settings.show_overlay
+        grid = layout.grid_flow(columns=2, even_columns=True)
+        for name in ("shapes", "contacts", "forces", "velocities", "in_front"):
+            grid.prop(settings, f"overlay_{name}")
+
+
+class DataPanel(_SidebarPanel, bpy.types.Panel):
+    bl_idname = "TOPPLE_PT_data"
+    bl_label = "Data Out"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        column = self.layout.column(align=True)
+        column.operator_menu_enum("topple.export", "content", text="Export", icon="EXPORT")
+        column.operator("topple.mark_impacts", icon="MARKER_HLT")
+        column.operator("topple.write_properties", icon="PROPERTIES")
+
+
 LINE = 38  # characters of a note that fit into a sidebar of usual width
 
 
@@ -114,4 +166,4 @@ def draw_note(layout: bpy.types.UILayout, text: str) -> None:
         column.label(text=line, icon="ERROR" if i == 0 else "BLANK1")
 
 
-CLASSES = (BodiesPanel, BakePanel, SimulationPanel)
+CLASSES = (BodiesPanel, BakePanel, SimulationPanel, ReportPanel, OverlayPanel, DataPanel)

@@ -1,6 +1,6 @@
 """Operators: what the artist can do. Each file holds the operators of one task."""
 
-from . import bake, bodies, export, keyframes, settle, setup
+from . import bake, bodies, export, inspect, keyframes, settle, setup
 
 CLASSES = (
     *bodies.CLASSES,
@@ -9,4 +9,5 @@ CLASSES = (
     *keyframes.CLASSES,
     *settle.CLASSES,
     *export.CLASSES,
+    *inspect.CLASSES,
 )

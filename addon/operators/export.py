@@ -65,9 +65,10 @@ class ExportBake(_OfBake, ExportHelper, bpy.types.Operator):
         if self.content == "NPZ":
             bake.trajectory().save(path)
         elif self.content == "SCENE":
-            from ..scene_reader import read_scene
-
-            read_scene(context).scene.save(path)
+            scene = bake.solved_scene()
+            if scene is None:
+                raise core.SceneError(messages.SCENE_LOST)
+            scene.save(path)
         else:
             make = contact_data.as_csv if self.content == "CSV" else contact_data.as_json
             core.write_whole(path, make(bake.events()))

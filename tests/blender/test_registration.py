@@ -68,7 +68,7 @@ class Layout:
     def column(self, **options) -> "Layout":
         return Layout(self.used)
 
-    row = box = column
+    row = box = grid_flow = column
 
 
 class Button:
