@@ -69,10 +69,11 @@ def _deepest(
         return Finding("No overlap")
     place = next(i for i, frame in enumerate(frames) if frame.deepest >= depth)
     frame = frames[place]
-    pair: tuple[str, ...] = ()
+    pair: list[str] = []
     if len(frame.contact_depth):
-        pair = tuple(names[i] for i in frame.contact_body[int(np.argmax(frame.contact_depth))])
-    return Finding(f"Deepest overlap {depth:.1e} m", first_frame + place, pair, depth > tolerance)
+        one, other = frame.contact_body[int(np.argmax(frame.contact_depth))].tolist()
+        pair = [names[int(one)], names[int(other)]]
+    return Finding(f"Deepest overlap {depth:.1e} m", first_frame + place, tuple(pair), depth > tolerance)
 
 
 def _named(text: str, names: Sequence[str]) -> tuple[str, ...]:

@@ -54,7 +54,8 @@ def _remove_old_caches(root: Path) -> None:
 
 def _prepare_cache() -> Path | None:
     """Make the cache folder; None where the disk refuses it (kernels then compile per process)."""
-    folder = cache_root() / f"kernels-{source_hash()}"
+    # Numba's files name the package, which is another one inside Blender's extension.
+    folder = cache_root() / f"kernels-{source_hash()}-{__package__}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _remove_old_caches(folder.parent)

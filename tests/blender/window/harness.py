@@ -21,14 +21,20 @@ EXTENSION = "topple_extension"
 Script = Iterator[float]
 
 
-def load_extension() -> None:
-    """The checkout as the package that Blender makes of an extension, registered."""
+def load_extension(*, open_panels: bool) -> None:
+    """The checkout as the package that Blender makes of an extension, registered; its panels open."""
     spec = importlib.util.spec_from_file_location(
         EXTENSION, ROOT / "__init__.py", submodule_search_locations=[str(ROOT)]
     )
     extension = importlib.util.module_from_spec(spec)
     sys.modules[EXTENSION] = extension
     spec.loader.exec_module(extension)
+    if open_panels:
+        from topple_extension.addon import panels, simulation_panels
+
+        for panel in (*panels.CLASSES, *simulation_panels.CLASSES):
+            if "DEFAULT_CLOSED" in getattr(panel, "bl_options", ()):
+                panel.bl_options = set()
     extension.register()
 
 

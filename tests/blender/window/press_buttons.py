@@ -104,6 +104,13 @@ def script() -> harness.Script:
     assert abs(end[2] - 0.5) < 0.6, end
     harness.screenshot(PICTURES / "baked.png")
 
+    # The overlay and the report.
+    scene.frame_set(30)
+    scene.topple.show_overlay = True
+    yield 1.0
+    harness.screenshot(PICTURES / "overlay.png")
+    scene.topple.show_overlay = False
+
     # Out of date as soon as something changes, and not any more when it is changed back.
     bpy.data.objects["crate 8"].topple.friction = 0.9
     yield 1.0
@@ -126,7 +133,27 @@ def script() -> harness.Script:
     assert abs(location("crate 8", 50)[2] - (1.5 + 0.4 * math.sin(40))) < 1e-5
     harness.screenshot(PICTURES / "cleared.png")
 
+    # Drop and Settle: the crates fall onto the ground and stay there.
+    scene.frame_set(1)
+    for obj in scene.objects:
+        obj.select_set(obj.name.startswith("crate"))
+    yield from harness.press("topple.settle(")
+    yield from harness.until(
+        lambda: bpy.data.objects["crate 8"].location.z < 1.2, 120, "the crates to settle"
+    )
+    yield 1.0
+    harness.screenshot(PICTURES / "settled.png")
+    assert all(
+        abs(obj.location.z - 0.5) < 0.01 or obj.location.z > 0.5 for obj in bpy.context.selected_objects
+    )
+    assert bpy.data.objects["crate 8"].animation_data is None
+
+    # The panels of a body, in the Physics tab.
+    harness.area("PROPERTIES").spaces[0].context = "PHYSICS"
+    yield 1.5
+    harness.screenshot(PICTURES / "physics_tab.png")
+
 
 bpy.context.preferences.view.show_splash = False
-harness.load_extension()
+harness.load_extension(open_panels=True)
 harness.run(script)

@@ -1,0 +1,222 @@
+"""The cases: what Blender's own rigid bodies do, what Topple does, what is right."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import bpy
+import numpy as np
+
+from .stage import Settings, Thing, build, run_builtin, run_topple, seconds
+
+G = 9.81
+FLOOR = Thing("floor", scale=(20, 20, 1), at=(0, 0, -0.5), active=False, shape="BOX", restitution=1.0)
+Run = Callable[..., dict[str, np.ndarray]]
+
+
+class Row(NamedTuple):
+    """One line of the table; smaller errors are better."""
+
+    case: str
+    builtin: str
+    topple: str
+    exact: str
+    builtin_error: float
+    topple_error: float
+
+
+def both(measure: Callable[[Run], float]) -> tuple[float, float]:
+    """A number measured with each solver."""
+    return measure(run_builtin), measure(run_topple)
+
+
+def row(case: str, unit: str, exact: float, values: tuple[float, float]) -> Row:
+    builtin, own = values
+    errors = [abs(value - exact) for value in values]
+    return Row(case, f"{builtin:.4g} {unit}", f"{own:.4g} {unit}", f"{exact:.4g} {unit}", *errors)
+
+
+def height(path: np.ndarray) -> np.ndarray:
+    return path[:, 2, 3]
+
+
+def apex(restitution: tuple[float, float], substeps: int = 10) -> Callable[[Run], float]:
+    """Height of the first bounce of a ball dropped from 2 m, by a parabola through three frames [m]."""
+
+    def measure(run: Run) -> float:
+        floor = replace(FLOOR, restitution=restitution[1])
+        ball = Thing("ball", "ball", (0.1, 0.1, 0.1), (0, 0, 2.1), shape="SPHERE", restitution=restitution[0])
+        z = height(run([floor, ball], Settings(frames=50, fps=24, substeps=substeps))["ball"]) - 0.1
+        falling = np.diff(z) < 0
+        bounce = int(np.argmax(~falling)) if (~falling).any() else len(z) - 1
+        after = z[bounce : bounce + 30]
+        top = int(after.argmax())
+        if not 0 < top < len(after) - 1:
+            return float(after.max())
+        low, mid, high = after[top - 1 : top + 2]
+        bend = low - 2 * mid + high
+        return float(mid - (high - low) ** 2 / (8 * bend)) if bend else float(mid)
+
+    return measure
+
+
+def stack(count: int, edge: float, shape: str) -> Callable[[Run], float]:
+    """How far the top of a stack moves in 4 s [m]."""
+
+    def measure(run: Run) -> float:
+        cubes = [
+            Thing(f"cube {i:02}", scale=(edge,) * 3, at=(0, 0, edge * (i + 0.5)), shape=shape)
+            for i in range(count)
+        ]
+        path = run([replace(FLOOR, restitution=0.0), *cubes], Settings(frames=96))[cubes[-1].name]
+        return float(np.linalg.norm(path[-1, :3, 3] - path[0, :3, 3]))
+
+    return measure
+
+
+def rest_gap(edge: float) -> Callable[[Run], float]:
+    """Gap under a box on a mesh floor [m]."""
+
+    def measure(run: Run) -> float:
+        floor = Thing("floor", "sheet", (20, 20, 1), active=False, shape="MESH")
+        box = Thing("box", scale=(edge,) * 3, at=(0, 0, 0.5 * edge + 0.1), shape="BOX")
+        return float(height(run([floor, box], Settings(frames=72))["box"])[-1] - 0.5 * edge)
+
+    return measure
+
+
+def tunnelling(speed: float) -> Callable[[Run], float]:
+    """How far behind a 2 cm plate a 10 cm cube gets [m]; 0 where it stays in front."""
+
+    def measure(run: Run) -> float:
+        plate = Thing("plate", scale=(0.02, 2, 2), at=(2, 0, 0), active=False, shape="BOX")
+        cube = Thing("cube", scale=(0.1,) * 3, shape="BOX", velocity=(speed, 0, 0))
+        path = run([plate, cube], Settings(frames=24))["cube"]
+        return float(max(path[:, 0, 3].max() - 1.99, 0.0))
+
+    return measure
+
+
+def order(run: Run) -> float:
+    """Difference between the same heap made in two orders [m]."""
+    random = np.random.default_rng(2)
+    cubes = [
+        Thing(
+            f"cube {i}",
+            at=(*random.uniform(-1.5, 1.5, 2), 1.0 + 1.3 * i),
+            turned=tuple(random.uniform(0, 3, 3)),
+        )
+        for i in range(20)
+    ]
+    floor = replace(FLOOR, restitution=0.0)
+    one = run([floor, *cubes], Settings())
+    other = run([floor, *cubes[::-1]], Settings())
+    return max(float(np.abs(one[cube.name] - other[cube.name]).max()) for cube in cubes)
+
+
+def off_centre(run: Run) -> float:
+    """Tilt after 3 s of a cube whose mesh lies beside its origin [degrees]."""
+    cube = Thing("cube", at=(0, 0, 0.5), offset=(0.9, 0, 0))
+    end = run([replace(FLOOR, restitution=0.0), cube], Settings(frames=72))["cube"][-1]
+    return float(np.degrees(np.arccos(np.clip(end[2, 2], -1, 1))))
+
+
+def flat_ball(run: Run) -> float:
+    """Height at rest of a ball scaled to half its height [m]."""
+    ball = Thing("ball", "ball", (1, 1, 0.5), (0, 0, 1.2), shape="SPHERE")
+    return float(height(run([replace(FLOOR, restitution=0.0), ball], Settings(frames=96))["ball"])[-1])
+
+
+def overlap(run: Run) -> float:
+    """Fastest motion of two cubes that overlap by 30 % [m/s]."""
+    cubes = [Thing(f"cube {i}", at=(0.7 * i, 0, 0.5), shape="BOX") for i in range(2)]
+    paths = run([replace(FLOOR, restitution=0.0), *cubes], Settings(frames=24))
+    return max(
+        float(np.linalg.norm(np.diff(paths[c.name][:, :3, 3], axis=0), axis=1).max()) * 24 for c in cubes
+    )
+
+
+def jump(run: Run) -> float:
+    """Fall after a jump from frame 1 to frame 13, half a second [m]."""
+    cube = Thing("cube", builtin={"linear_damping": 0.0})
+    z = height(run([cube], Settings(frames=12), jump=True)["cube"])
+    return float(z[0] - z[-1])
+
+
+def free_fall(run: Run) -> float:
+    """Free fall in 2 s at the defaults [m]."""
+    z = height(run([Thing("cube")], Settings(frames=48))["cube"])
+    return float(z[0] - z[-1])
+
+
+def hand_over(run: Run) -> float:
+    """Speed of a body thrown at 20 m/s, measured a few frames later [m/s]."""
+    cube = Thing("cube", velocity=(20, 0, 0), builtin={"linear_damping": 0.0})
+    x = run([cube], Settings(frames=12))["cube"][:, 0, 3]
+    return float((x[10] - x[6]) / 4 * 24)
+
+
+def ramp(run: Run) -> float:
+    """Creep in 2 s on a ramp of 30 degrees with a friction of 0.6 > tan 30 [m]; pairs have 0.6 in both."""
+    angle = np.radians(30)
+    mu = 0.6 if run is run_topple else np.sqrt(0.6)  # the built-in multiplies
+    slope = Thing("slope", scale=(10, 10, 1), turned=(0, angle, 0), active=False, shape="BOX", friction=mu)
+    up = np.array([np.sin(angle), 0, np.cos(angle)])
+    crate = Thing("crate", at=tuple(up * 1.0), turned=(0, angle, 0), shape="BOX", friction=mu)
+    path = run([slope, crate], Settings(frames=48))["crate"]
+    return float(np.linalg.norm(path[-1, :3, 3] - path[0, :3, 3]))
+
+
+def keyframes() -> Row:
+    """Cost of 50 frames of keyframes for 400 boxes, and whether it works without a window."""
+    boxes = [Thing(f"box {i}", at=(1.5 * (i % 20), 1.5 * (i // 20), 1), shape="BOX") for i in range(400)]
+    run_builtin(boxes, Settings(frames=50))
+    for box in boxes:
+        bpy.data.objects[box.name].select_set(True)
+    try:
+        bpy.ops.rigidbody.bake_to_keyframes(frame_start=1, frame_end=50)
+        builtin, error = "works", 0.0
+    except RuntimeError:
+        builtin, error = "fails without a window", 1.0
+    build(boxes, Settings(frames=50))
+    for box in boxes:
+        bpy.data.objects[box.name].topple.enabled = True
+    bpy.ops.topple.bake(keyframes=False)
+    cost = seconds(bpy.ops.topple.write_keyframes)
+    return Row(
+        "B18, B19 keyframes of 400 boxes, 50 frames, headless", builtin, f"{cost:.2f} s", "works", error, 0.0
+    )
+
+
+CASES: dict[str, Callable[[], list[Row]]] = {
+    "B1": lambda: [row("B1 first apex, e = 1, drop of 2 m", "m", 2.0, both(apex((1, 1))))],
+    "B2": lambda: [row("B2 the same at 30 substeps", "m", 2.0, both(apex((1, 1), 30)))],
+    "B3": lambda: [
+        row("B3 e = 0.5 and 0.5", "m", 0.5, both(apex((0.5, 0.5)))),
+        row("B3 e = 0.8 and 0.8", "m", 1.28, both(apex((0.8, 0.8)))),
+    ],
+    "B4": lambda: [
+        row(f"B4 gap under a box of {edge} m on a mesh", "m", 0.0, both(rest_gap(edge)))
+        for edge in (1.0, 0.1, 0.02)
+    ],
+    "B6": lambda: [
+        row("B6 ten boxes of 5 cm, drift in 4 s", "m", 0.0, both(stack(10, 0.05, "BOX"))),
+        row("B6 ten hulls of 5 cm, drift in 4 s", "m", 0.0, both(stack(10, 0.05, "CONVEX_HULL"))),
+        row("B6 ten boxes of 1 m, drift in 4 s", "m", 0.0, both(stack(10, 1.0, "BOX"))),
+    ],
+    "B7": lambda: [
+        row(f"B7 cube at {speed} m/s, way behind a 2 cm plate", "m", 0.0, both(tunnelling(speed)))
+        for speed in (5, 20, 60)
+    ],
+    "B10": lambda: [row("B10 difference by the order of objects", "m", 0.0, both(order))],
+    "B11": lambda: [row("B11 tilt of a cube beside its origin", "degrees", 0.0, both(off_centre))],
+    "B12": lambda: [row("B12 rest height of a sphere scaled by 0.5 along z", "m", 0.5, both(flat_ball))],
+    "B13": lambda: [row("B13 speed of two cubes overlapping by 30 %", "m/s", 0.0, both(overlap))],
+    "B14": lambda: [row("B14 fall seen after a jump of 12 frames", "m", 0.125 * G, both(jump))],
+    "B15": lambda: [row("B15 free fall in 2 s", "m", 2 * G, both(free_fall))],
+    "B17": lambda: [
+        row("B17 speed after a throw at 20 m/s", "m/s", 20.0, both(hand_over)),
+        row("B17 creep on a ramp of 30 degrees, friction 0.6", "m", 0.0, both(ramp)),
+    ],
+    "B18": lambda: [keyframes()],
+}
