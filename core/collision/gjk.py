@@ -34,8 +34,8 @@ def _closest_on_segment(a, b):
 
 
 @inner
-def _closest_on_triangle(a, b, c):
-    """Weights of the point of triangle abc closest to the origin."""
+def _closest_from_corner(a, b, c):
+    """Weights of the point of triangle abc closest to the origin, from products seen from corner a."""
     ab, ac = vec3.subtract(b, a), vec3.subtract(c, a)
     d1, d2 = -vec3.dot(ab, a), -vec3.dot(ac, a)
     if d1 <= 0.0 and d2 <= 0.0:
@@ -61,6 +61,25 @@ def _closest_on_triangle(a, b, c):
         return 0.0, 1.0 - t, t
     total = va + vb + vc
     return va / total, vb / total, vc / total
+
+
+@inner
+def _closest_on_triangle(a, b, c):
+    """The same, with the corner chosen that loses the fewest digits.
+
+    The weights are quotients of differences of products, good to round-off times (longest side seen from the
+    first corner)^2 over the area. Support points of a curved body come so close to each other that this
+    would spoil the direction; so the first corner is the one between the two shorter sides.
+    """
+    ab, bc, ca = vec3.subtract(b, a), vec3.subtract(c, b), vec3.subtract(a, c)
+    ab2, bc2, ca2 = vec3.dot(ab, ab), vec3.dot(bc, bc), vec3.dot(ca, ca)
+    if bc2 >= ab2 and bc2 >= ca2:
+        return _closest_from_corner(a, b, c)
+    if ca2 >= ab2:
+        wb, wc, wa = _closest_from_corner(b, c, a)
+        return wa, wb, wc
+    wc, wa, wb = _closest_from_corner(c, a, b)
+    return wa, wb, wc
 
 
 @inlined

@@ -10,24 +10,12 @@ import itertools
 import numpy as np
 import pytest
 import topple
+from scenes.shapes import random_orientation, random_shape
 from scipy.spatial.transform import Rotation
 from topple.verification_solids import PlacedSolids, Solid, smallest_overlap
 
 SHAPES = ["sphere", "box", "capsule", "cylinder", "cone", "hull", "plate"]
 PAIRS = list(itertools.combinations_with_replacement(SHAPES, 2))
-
-
-def make(kind: str, rng: np.random.Generator) -> topple.Shape:
-    radius, height = rng.uniform(0.2, 0.6), rng.uniform(0.3, 1.2)
-    return {
-        "sphere": lambda: topple.Sphere(radius),
-        "box": lambda: topple.Box(rng.uniform(0.3, 1.2, 3)),
-        "plate": lambda: topple.Box((0.01, *rng.uniform(2.0, 4.0, 2))),
-        "capsule": lambda: topple.Capsule(radius, height),
-        "cylinder": lambda: topple.Cylinder(radius, height),
-        "cone": lambda: topple.Cone(radius, height),
-        "hull": lambda: topple.ConvexHull(rng.normal(size=(14, 3)) * 0.4),
-    }[kind]()
 
 
 def placed(shapes, poses):
@@ -47,7 +35,7 @@ def outside(solid, point) -> float:
 def random_pose(rng: np.random.Generator, spread: float):
     direction = rng.normal(size=3)
     direction *= rng.uniform(0.0, spread) / np.linalg.norm(direction)
-    return direction, Rotation.random(random_state=int(rng.integers(1 << 30))).as_quat(scalar_first=True)
+    return direction, random_orientation(rng)
 
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)
@@ -55,7 +43,7 @@ def test_separation(one, other):
     """To 1e-6 of the size, apart and overlapping, and the points and the normal belong to it."""
     rng = np.random.default_rng(SHAPES.index(one) * 10 + SHAPES.index(other))
     for _ in range(12):
-        shapes = make(one, rng), make(other, rng)
+        shapes = random_shape(one, rng), random_shape(other, rng)
         poses = random_pose(rng, 0.1), random_pose(rng, 1.6)
         found = topple.closest_points(shapes[0], poses[0], shapes[1], poses[1])
         a, b = placed(shapes, poses)
@@ -72,7 +60,7 @@ def test_swapped_shapes_give_the_same(one, other):
     """Swapping a and b turns the normal around and leaves the separation."""
     rng = np.random.default_rng(1)
     for _ in range(10):
-        a, b = make(one, rng), make(other, rng)
+        a, b = random_shape(one, rng), random_shape(other, rng)
         pose_a, pose_b = random_pose(rng, 0.1), random_pose(rng, 1.5)
         found = topple.closest_points(a, pose_a, b, pose_b)
         swapped = topple.closest_points(b, pose_b, a, pose_a)
@@ -86,7 +74,7 @@ def test_plane(kind):
     """The lowest point of a shape over a plane, by the support function of the independent check."""
     rng = np.random.default_rng(3)
     for _ in range(20):
-        shape, pose = make(kind, rng), random_pose(rng, 2.0)
+        shape, pose = random_shape(kind, rng), random_pose(rng, 2.0)
         plane = topple.Plane((0.0, 0.6, 0.8), 0.3)
         found = topple.closest_points(shape, pose, plane, ((0, 0, 0), (1, 0, 0, 0)))
         rotation = Rotation.from_quat(pose[1], scalar_first=True).as_matrix()

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import topple
+from scenes.shapes import random_orientation
 from scipy.optimize import linprog
 from scipy.spatial.transform import Rotation
 from topple.simulation import Simulation
@@ -17,14 +18,13 @@ def random_scene(seed: int, count: int, spread: float) -> topple.Scene:
     rng = np.random.default_rng(seed)
     scene = topple.Scene(gravity=(0, 0, 0))
     for i in range(count):
-        x, y, z, w = Rotation.random(random_state=rng.integers(1 << 30)).as_quat()
         shape = [
             topple.Box(rng.uniform(0.3, 1.0, 3)),
             topple.ConvexHull(rng.normal(size=(16, 3)) * 0.3),
             topple.Sphere(rng.uniform(0.2, 0.5)),
         ][i % 3]
         position = rng.uniform(-spread, spread, 3)
-        scene.add(topple.Body(f"b{i:02}", shape, position=position, orientation=(w, x, y, z)))
+        scene.add(topple.Body(f"b{i:02}", shape, position=position, orientation=random_orientation(rng)))
     return scene
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import topple
 
 from .ground import GRAVITY, floor
+from .shapes import random_orientation
 
 
 def cube_grid(columns: int = 10, levels: int = 10) -> topple.Scene:
@@ -45,7 +46,7 @@ def dice(count: int = 12, size: float = 0.01) -> topple.Scene:
                 f"die_{index:02}",
                 topple.Box((size, size, size)),
                 position=(4.0 * size * column, 4.0 * size * row, size * random.uniform(3.0, 6.0)),
-                orientation=_random_orientation(random),
+                orientation=random_orientation(random),
                 angular_velocity=random.uniform(-10.0, 10.0, 3),
                 friction=0.4,
                 restitution=0.3,
@@ -77,7 +78,7 @@ def rocks_in_box(count: int = 500) -> topple.Scene:
                 f"rock_{index:03}",
                 topple.ConvexHull(_rock_points(random)),
                 position=(1.25 * (spot % 7 - 3), 1.25 * (spot // 7 - 3), 1.0 + 1.3 * layer),
-                orientation=_random_orientation(random),
+                orientation=random_orientation(random),
                 restitution=0.1,
             )
         )
@@ -126,9 +127,3 @@ def _rock_points(random: np.random.Generator) -> np.ndarray:
     directions = random.normal(size=(24, 3))
     points = directions / np.linalg.norm(directions, axis=1)[:, None] * random.uniform(0.4, 0.6, 3)
     return points - topple.Body("rock", topple.ConvexHull(points)).center_of_mass
-
-
-def _random_orientation(random: np.random.Generator) -> np.ndarray:
-    """A unit quaternion (w, x, y, z), uniform over rotations."""
-    quaternion = random.normal(size=4)
-    return quaternion / np.linalg.norm(quaternion)

@@ -11,6 +11,7 @@ import itertools
 import numpy as np
 import pytest
 import topple
+from scenes.shapes import random_orientation, random_shape, random_turn
 from scipy.spatial import ConvexHull as Qhull
 from scipy.spatial.transform import Rotation
 from topple.verification_solids import Solid, smallest_overlap
@@ -21,23 +22,6 @@ POSES = 24  # of each pair of shapes
 SEARCHED = 0.02  # part of the overlaps whose smallest direction is searched for
 DIRECTIONS = np.random.default_rng(0).normal(size=(400, 3))
 DIRECTIONS /= np.linalg.norm(DIRECTIONS, axis=1)[:, None]
-
-
-def make(kind: str, rng: np.random.Generator) -> topple.Shape:
-    radius, height = rng.uniform(0.2, 0.6), rng.uniform(0.3, 1.2)
-    return {
-        "sphere": lambda: topple.Sphere(radius),
-        "box": lambda: topple.Box(rng.uniform(0.3, 1.2, 3)),
-        "needle": lambda: topple.Box((0.004, *rng.uniform(0.02, 1.5, 2))),
-        "capsule": lambda: topple.Capsule(radius, height),
-        "cylinder": lambda: topple.Cylinder(radius, height),
-        "cone": lambda: topple.Cone(radius, height),
-        "hull": lambda: topple.ConvexHull(rng.normal(size=(rng.integers(4, 40), 3)) * 0.4),
-    }[kind]()
-
-
-def random_orientation(rng):
-    return Rotation.random(random_state=int(rng.integers(1 << 30))).as_quat(scalar_first=True)
 
 
 def poses(one, other, rng):
@@ -101,7 +85,7 @@ def test_random_pairs(figure, scale):
     count, errors = 0, []
     for _ in range(3 * scale):
         for one, other in PAIRS:
-            a, b = make(one, rng), make(other, rng)
+            a, b = random_shape(one, rng), random_shape(other, rng)
             for pose in poses(a, b, rng):
                 errors.append(check(a, b, pose, rng))
                 count += 1
@@ -117,11 +101,11 @@ def test_swapped_moved_and_scaled(figure):
     rng = np.random.default_rng(7)
     worst, turned = 0.0, 0.0
     for one, other in PAIRS:
-        a, b = make(one, rng), make(other, rng)
+        a, b = random_shape(one, rng), random_shape(other, rng)
         for pose in poses(a, b, rng):
             found = topple.closest_points(a, ORIGIN, b, pose)
             swapped = topple.closest_points(b, pose, a, ORIGIN)
-            turn, shift = Rotation.random(random_state=int(rng.integers(1 << 30))), rng.uniform(-50, 50, 3)
+            turn, shift = random_turn(rng), rng.uniform(-50, 50, 3)
             moved = topple.closest_points(
                 a, (shift, turn.as_quat(scalar_first=True)),
                 b, (shift + turn.apply(pose[0]),
