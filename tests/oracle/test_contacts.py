@@ -44,7 +44,7 @@ def hulls_touch(a: np.ndarray, b: np.ndarray) -> bool:
 @pytest.mark.parametrize("seed", range(4))
 def test_every_overlap_is_found(seed):
     """Contacts with negative separation are there exactly for the pairs of hulls that overlap."""
-    scene = random_scene(seed, 18, 1.2)
+    scene = random_scene(seed, 18, 1.0)
     contacts = Simulation(scene).contacts
     deep = contacts.separation < -1e-6
     found = {tuple(sorted(p)) for p in zip(contacts.body_a[deep], contacts.body_b[deep], strict=True)}
