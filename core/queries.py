@@ -16,7 +16,7 @@ from .collision.narrow_phase import Scratch, detect_contacts, make_scratch
 from .collision.pairs import HIGH, PairTable, empty_pairs
 from .collision.persistence import new_trace
 from .compilation import compile_kernels
-from .dynamics.body_state import quat_multiply, quat_rotate
+from .dynamics.body_state import quat_multiply
 from .errors import SolverError
 from .geometry.shape_table import MESH, PLANE, TRIANGLE, Colliders, build_shape_table
 from .geometry.shapes import Mesh, Shape, Sphere
@@ -334,8 +334,12 @@ def _moved(pose: tuple[Array, Array], v: Array, w: Array, time: float) -> tuple[
 
 def _matrix(q: Array) -> Array:
     """Rotation matrix as a row of nine."""
-    columns = quat_rotate(np.repeat(q[None], 3, axis=0), np.eye(3))
-    return np.ascontiguousarray(columns.T).reshape(9)
+    w, x, y, z = q.tolist()
+    return np.array([
+        1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y),
+        2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x),
+        2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y),
+    ])  # fmt: skip
 
 
 def _vector(name: str, value: ArrayLike) -> Array:

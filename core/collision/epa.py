@@ -1,8 +1,8 @@
 """Penetration of two convex shapes that overlap: the expanding polytope algorithm.
 
 The difference of the shapes holds the origin; the polytope inside it grows by support points until
-its face nearest to the origin lies on the difference's surface. That face's distance is the depth,
-exact for polyhedra and to DEPTH_ACCURACY of the size for round shapes.
+its face nearest to the origin lies on the difference's surface. That face's distance is the depth; where
+it is good to REFINE_FROM of the size, Newton's method gives it to round-off (see refinement.py).
 
 Frame and symbols as in gjk.py: w = p_a - p_b; a face's normal points out of the polytope, so it is
 the direction in which a is farthest inside b: the contact normal, from b to a, is its opposite.
@@ -14,20 +14,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..geometry.support import support_point
 from ..jit import inner
-from ..math3 import mat3, vec3
+from ..math3 import vec3
+from .difference import difference_support, put_row
+from .gjk import PA, SIMPLEX_SHAPE, WEIGHT, weighted
+from .refinement import refine
 
 MAX_POINTS, MAX_FACES = 128, 256
 UNSEEN, CANDIDATE, SEEN = 0, 1, 2
-DEPTH_ACCURACY = 1e-10  # relative to the size: a new point must lie farther out than this
+# Relative to the size: a new point must lie farther out than this; from where Newton's method takes over.
+DEPTH_ACCURACY, REFINE_FROM = 1e-10, 1e-7
 
 
 class Polytope(NamedTuple):
     """Working space of one pair."""
 
-    w: np.ndarray  # [m] (MAX_POINTS, 3) points of the difference
-    p_a: np.ndarray  # [m] (MAX_POINTS, 3) the points of a behind them
+    point: np.ndarray  # (MAX_POINTS, 9) points of the difference; columns as of the simplex in gjk.py
+    simplex: np.ndarray  # (4, 9) corners of the nearest face
     face: np.ndarray  # (MAX_FACES, 3) points, counter-clockwise from outside; the first is -1 where free
     normal: np.ndarray  # (MAX_FACES, 3)
     distance: np.ndarray  # [m] (MAX_FACES,) of the face's plane from the origin
@@ -38,8 +41,8 @@ class Polytope(NamedTuple):
 def empty_polytope() -> Polytope:
     """Room for a polytope of MAX_POINTS points."""
     return Polytope(
-        w=np.zeros((MAX_POINTS, 3)),
-        p_a=np.zeros((MAX_POINTS, 3)),
+        point=np.zeros((MAX_POINTS, 9)),
+        simplex=np.zeros(SIMPLEX_SHAPE),
         face=np.zeros((MAX_FACES, 3), np.int64),
         normal=np.zeros((MAX_FACES, 3)),
         distance=np.zeros(MAX_FACES),
@@ -49,24 +52,9 @@ def empty_polytope() -> Polytope:
 
 
 @inner
-def difference_support(shapes, sa, ra, p_ba, sb, rb, d):
-    """(w, p_a): the point of a - b farthest along d, and the point of a behind it."""
-    pa = vec3.add(mat3.transform(ra, support_point(shapes, sa, mat3.transform_transposed(ra, d))), p_ba)
-    opposite = vec3.scale(d, -1.0)
-    pb = mat3.transform(rb, support_point(shapes, sb, mat3.transform_transposed(rb, opposite)))
-    return vec3.subtract(pa, pb), pa
-
-
-@inner
-def _set_point(polytope, i, w, p_a):
-    polytope.w[i, 0], polytope.w[i, 1], polytope.w[i, 2] = w
-    polytope.p_a[i, 0], polytope.p_a[i, 1], polytope.p_a[i, 2] = p_a
-
-
-@inner
 def _add_face(polytope, face_count, i, j, k, tiny):
     """Add the face i, j, k; returns the new number of face rows, or -1 where it has no area."""
-    a, b, c = vec3.load(polytope.w, i), vec3.load(polytope.w, j), vec3.load(polytope.w, k)
+    a, b, c = vec3.load(polytope.point, i), vec3.load(polytope.point, j), vec3.load(polytope.point, k)
     n = vec3.cross(vec3.subtract(b, a), vec3.subtract(c, a))
     length = vec3.norm(n)
     if length <= tiny * tiny or face_count >= MAX_FACES:
@@ -79,55 +67,63 @@ def _add_face(polytope, face_count, i, j, k, tiny):
 
 
 @inner
+def _take_farther(shapes, sa, ra, p_ba, sb, rb, d, polytope, k, best):
+    """Support point along d to row k if it lies farther than `best` [m] from the rows before; new `best`.
+
+    Far is meant from the first point, from the line of two, from the plane of three.
+    """
+    w, p, a, b = difference_support(shapes, sa, ra, p_ba, sb, rb, d)
+    off = vec3.subtract(w, vec3.load(polytope.point, 0))
+    if k > 1:
+        along = vec3.subtract(vec3.load(polytope.point, 1), vec3.load(polytope.point, 0))
+        off = vec3.subtract(off, vec3.scale(along, vec3.dot(off, along) / vec3.dot(along, along)))
+    if k > 2:
+        across = vec3.subtract(vec3.load(polytope.point, 2), vec3.load(polytope.point, 0))
+        across = vec3.subtract(across, vec3.scale(along, vec3.dot(across, along) / vec3.dot(along, along)))
+        off = vec3.subtract(off, vec3.scale(across, vec3.dot(off, across) / vec3.dot(across, across)))
+    far = vec3.norm(off)
+    if far > best:
+        put_row(polytope.point, k, w, p, a, b)
+        return far
+    return best
+
+
+@inner
 def _start(shapes, sa, ra, p_ba, sb, rb, polytope, tiny):
     """Make a tetrahedron of support points that has a volume; returns whether there is one."""
-    w, p = difference_support(shapes, sa, ra, p_ba, sb, rb, (1.0, 0.0, 0.0))
-    _set_point(polytope, np.int64(0), w, p)
-    far, best = (0.0, 0.0, 0.0), tiny
-    far_p = far
-    for axis in range(3):  # the point farthest from the first
+    w, p, a, b = difference_support(shapes, sa, ra, p_ba, sb, rb, (1.0, 0.0, 0.0))
+    put_row(polytope.point, np.int64(0), w, p, a, b)
+    one, two, three = np.int64(1), np.int64(2), np.int64(3)
+    best = tiny
+    for axis in range(3):
         for sign in (-1.0, 1.0):
             d = (sign if axis == 0 else 0.0, sign if axis == 1 else 0.0, sign if axis == 2 else 0.0)
-            x, p = difference_support(shapes, sa, ra, p_ba, sb, rb, d)
-            if vec3.norm(vec3.subtract(x, w)) > best:
-                far, far_p, best = x, p, vec3.norm(vec3.subtract(x, w))
+            best = _take_farther(shapes, sa, ra, p_ba, sb, rb, d, polytope, one, best)
     if best <= tiny:
         return False
-    _set_point(polytope, np.int64(1), far, far_p)
-    along = vec3.scale(vec3.subtract(far, w), 1.0 / best)
+    along = vec3.scale(vec3.subtract(vec3.load(polytope.point, 1), w), 1.0 / best)
     t1, t2 = vec3.tangents(along)
     best = tiny
-    for k in range(6):  # the point farthest from their line
+    for k in range(6):
         c, s = (1.0, 0.5, -0.5, -1.0, -0.5, 0.5)[k], (0.0, 0.866, 0.866, 0.0, -0.866, -0.866)[k]
         d = vec3.add(vec3.scale(t1, c), vec3.scale(t2, s))
-        x, p = difference_support(shapes, sa, ra, p_ba, sb, rb, d)
-        off = vec3.subtract(x, w)
-        off = vec3.subtract(off, vec3.scale(along, vec3.dot(off, along)))
-        if vec3.norm(off) > best:
-            far, far_p, best = x, p, vec3.norm(off)
+        best = _take_farther(shapes, sa, ra, p_ba, sb, rb, d, polytope, two, best)
     if best <= tiny:
         return False
-    _set_point(polytope, np.int64(2), far, far_p)
-    n = vec3.cross(along, vec3.subtract(far, w))
+    n = vec3.cross(along, vec3.subtract(vec3.load(polytope.point, 2), w))
     n = vec3.scale(n, 1.0 / vec3.norm(n))
     best = tiny
-    for sign in (-1.0, 1.0):  # the point farthest from their plane
-        x, p = difference_support(shapes, sa, ra, p_ba, sb, rb, vec3.scale(n, sign))
-        height = abs(vec3.dot(n, vec3.subtract(x, w)))
-        if height > best:
-            far, far_p, best = x, p, height
-    if best <= tiny:
-        return False
-    _set_point(polytope, np.int64(3), far, far_p)
-    return True
+    for sign in (-1.0, 1.0):
+        best = _take_farther(shapes, sa, ra, p_ba, sb, rb, vec3.scale(n, sign), polytope, three, best)
+    return best > tiny
 
 
 @inner
 def _first_faces(polytope, tiny):
     """The four faces of the tetrahedron, outward; returns their number."""
-    a, d = vec3.load(polytope.w, 0), vec3.load(polytope.w, 3)
-    u = vec3.subtract(vec3.load(polytope.w, 1), a)
-    v = vec3.subtract(vec3.load(polytope.w, 2), a)
+    a, d = vec3.load(polytope.point, 0), vec3.load(polytope.point, 3)
+    u = vec3.subtract(vec3.load(polytope.point, 1), a)
+    v = vec3.subtract(vec3.load(polytope.point, 2), a)
     one, two = np.int64(1), np.int64(2)
     if vec3.dot(vec3.cross(u, v), vec3.subtract(d, a)) > 0.0:
         one, two = two, one
@@ -144,7 +140,7 @@ def _see(polytope, face_count, new, nearest, accuracy):
 
     Faces of one plane may or may not be seen, by round-off; what hangs together has one outline still.
     """
-    w = vec3.load(polytope.w, new)
+    w = vec3.load(polytope.point, new)
     for f in range(face_count):
         above = vec3.dot(vec3.load(polytope.normal, f), w) - polytope.distance[f]
         polytope.seen[f] = CANDIDATE if above > accuracy else UNSEEN
@@ -230,9 +226,9 @@ def _expand(polytope, face_count, new, nearest, accuracy):
 @inner
 def _foot(polytope, f):
     """Barycentric coordinates of the foot of the origin on the plane of face f, one below 0 where outside."""
-    a = vec3.load(polytope.w, polytope.face[f, 0])
-    b = vec3.load(polytope.w, polytope.face[f, 1])
-    c = vec3.load(polytope.w, polytope.face[f, 2])
+    a = vec3.load(polytope.point, polytope.face[f, 0])
+    b = vec3.load(polytope.point, polytope.face[f, 1])
+    c = vec3.load(polytope.point, polytope.face[f, 2])
     n = vec3.load(polytope.normal, f)
     foot = vec3.scale(n, polytope.distance[f])
     area = vec3.dot(n, vec3.cross(vec3.subtract(b, a), vec3.subtract(c, a)))
@@ -246,7 +242,7 @@ def _nearest(polytope, face_count, tie):
     """(face, p_a) of the face nearest to the origin; p_a lies behind the origin's foot on it.
 
     A large face of the difference is divided into triangles of one plane, to within `tie` [m]: the
-    one that holds the foot is taken.
+    one that holds the foot is taken. Its corners go to the simplex, with the weights of the foot.
     """
     least = polytope.distance[0]
     for g in range(1, face_count):
@@ -261,10 +257,11 @@ def _nearest(polytope, face_count, tie):
     u, v, w = _foot(polytope, f)
     u, v, w = max(u, 0.0), max(v, 0.0), max(w, 0.0)
     total = u + v + w
-    p = vec3.scale(vec3.load(polytope.p_a, polytope.face[f, 0]), u / total)
-    p = vec3.add(p, vec3.scale(vec3.load(polytope.p_a, polytope.face[f, 1]), v / total))
-    p = vec3.add(p, vec3.scale(vec3.load(polytope.p_a, polytope.face[f, 2]), w / total))
-    return f, p
+    for k in range(3):
+        for column in range(9):
+            polytope.simplex[k, column] = polytope.point[polytope.face[f, k], column]
+        polytope.simplex[k, WEIGHT] = (u, v, w)[k] / total
+    return f, weighted(polytope.simplex, 3, PA)
 
 
 @inner
@@ -286,15 +283,24 @@ def penetration(shapes, sa, ra, p_ba, sb, rb, axis, size, polytope):
     f, p_a = _nearest(polytope, face_count, DEPTH_ACCURACY * size)
     n, depth = vec3.load(polytope.normal, f), 1e300
     best_p = p_a
+    may_refine = True
     for points in range(4, MAX_POINTS):
         direction = vec3.load(polytope.normal, f)
-        w, p = difference_support(shapes, sa, ra, p_ba, sb, rb, direction)
+        w, p, a, b = difference_support(shapes, sa, ra, p_ba, sb, rb, direction)
         height = vec3.dot(direction, w)
         if height < depth:  # along any direction the overlap is at least the depth
             depth, n, best_p = height, direction, p_a
+        if may_refine and height - polytope.distance[f] <= REFINE_FROM * size:
+            # No direction can be better than the nearest face by more than this.
+            may_refine = False
+            found, separation, normal, p_fine = refine(
+                shapes, sa, ra, p_ba, sb, rb, vec3.scale(direction, -1.0), polytope.simplex, np.int64(3)
+            )
+            if found and separation >= -depth - tiny:
+                return separation, normal, p_fine
         if height - polytope.distance[f] <= DEPTH_ACCURACY * size:
             break
-        _set_point(polytope, points, w, p)
+        put_row(polytope.point, points, w, p, a, b)
         face_count = _expand(polytope, face_count, points, f, 1e-3 * DEPTH_ACCURACY * size)
         if face_count < 0:  # no more digits: the best direction so far stands
             break

@@ -20,7 +20,7 @@ SEPARATED, TOUCHING, UNCONVERGED = 0, 1, 2
 # Columns of the scratch simplex: w, p_a, barycentric weight, vertex of a, vertex of b. The first two
 # are typed: as literals they would compile `weighted` twice.
 W, PA, WEIGHT, VERTEX_A, VERTEX_B = np.int64(0), np.int64(3), 6, 7, 8
-SIMPLEX_SHAPE = (4, 9)
+SIMPLEX_SHAPE, SPARE_ROWS = (8, 9), 4  # four points, and as many rows that Newton's method works on
 
 
 @inlined
@@ -150,6 +150,14 @@ def reduce_simplex(simplex, count):
 
 
 @inlined
+def put_row(simplex, i, w, p_a, a, b):
+    """Write a support point, with what it is of each shape, to a row of the simplex."""
+    simplex[i, W], simplex[i, W + 1], simplex[i, W + 2] = w
+    simplex[i, PA], simplex[i, PA + 1], simplex[i, PA + 2] = p_a
+    simplex[i, VERTEX_A], simplex[i, VERTEX_B] = a, b
+
+
+@inlined
 def weighted(simplex, count, first):
     """Mean of three columns of the simplex from `first` on, by the weights of its points."""
     x, y, z = 0.0, 0.0, 0.0
@@ -202,9 +210,7 @@ def closest_points(shapes, sa, ra, p_ba, sb, rb, direction, size, simplex):
             if repeated:  # nothing nearer can be found with these digits
                 status = SEPARATED
                 break
-        simplex[count, W], simplex[count, W + 1], simplex[count, W + 2] = w
-        simplex[count, PA], simplex[count, PA + 1], simplex[count, PA + 2] = pa
-        simplex[count, VERTEX_A], simplex[count, VERTEX_B] = start_a, start_b
+        put_row(simplex, count, w, pa, start_a, start_b)
         count = reduce_simplex(simplex, count + 1)
         if count == 0:
             status = TOUCHING

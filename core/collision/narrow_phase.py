@@ -43,7 +43,8 @@ from .persistence import (
     settle_movers,
 )
 from .primitives import collide_sphere_hull, collide_spheres, collide_with_plane
-from .round_shapes import collide_round, collide_round_with_plane
+from .refinement import refine
+from .round_shapes import SHORT, collide_round, collide_round_with_plane
 from .separating_plane import (
     DIRECTION,
     EDGES,
@@ -172,19 +173,18 @@ def _from_gjk(shapes, sa, ra, p_ba, sb, rb, n, distance, p_a, count, simplex, wi
 
 
 @inlined
-def _manifold_reaches(scratch, separation, tolerance):
-    """Whether a clipped point lies as deep as the plane says: then the plane is the closest one."""
+def _deepest_clipped(scratch, separation, tolerance):
+    """The deepest clipped point, which shows the plane to be the closest one; -1 if it is not as deep."""
+    deepest, least = -1, separation + tolerance
     for i in range(scratch.count[0]):
-        if scratch.separation[i] <= separation + tolerance:
-            return True
-    return False
+        if scratch.separation[i] <= least:
+            deepest, least = i, scratch.separation[i]
+    return deepest
 
 
 @inner
-def _add_deepest(scratch, p_a, normal, separation, witness, tolerance):
-    """Add the deepest point itself, unless a clipped point says the same."""
-    if _manifold_reaches(scratch, separation, tolerance):
-        return
+def _add_deepest(scratch, p_a, normal, separation, witness):
+    """Add the deepest point itself."""
     feature = -1 - (witness[1] * 100003 + witness[2] if witness[0] == EDGES else 0)
     add_candidate(scratch, p_a, normal, separation, feature)
 
@@ -220,9 +220,10 @@ def _collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, sc
             return
         if state >= 2:
             _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, manifold)
-            if state == 3:
-                _add_deepest(manifold, p_a, n, separation, witness, TOLERANCE * size)
-            if _manifold_reaches(manifold, separation, TOLERANCE * size):
+            deepest = _deepest_clipped(manifold, separation, TOLERANCE * size)
+            if state == 3 and deepest < 0:
+                _add_deepest(manifold, p_a, n, separation, witness)
+            if state == 3 or deepest >= 0:
                 counter[SURVIVED] += 1
                 axis[0], axis[1], axis[2] = n
                 note_deepest(scratch.deepest, separation, n, p_a)
@@ -231,7 +232,15 @@ def _collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, sc
     status, distance, n, p_a, _p_b, count = gjk.closest_points(
         shapes, sa, ra, p_ba, sb, rb, last, size, scratch.simplex
     )
-    if status == gjk.SEPARATED and distance > 1e-7 * size:
+    apart = status == gjk.SEPARATED
+    if apart:
+        if distance < SHORT * size:
+            found, fine, n_fine, p_fine = refine(shapes, sa, ra, p_ba, sb, rb, n, scratch.simplex, count)
+            if found and fine > 0.0:
+                distance, n, p_a = fine, n_fine, p_fine
+        # Exact: the plane chosen for contacts may be a face's, which is worse by up to TOLERANCE.
+        note_deepest(scratch.deepest, distance, n, p_a)
+    if apart and distance > TOLERANCE * size:
         separation, n, p_a = _from_gjk(
             shapes, sa, ra, p_ba, sb, rb, n, distance, p_a, count, scratch.simplex, witness, size
         )
@@ -246,10 +255,15 @@ def _collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, sc
         kind, feature_a, feature_b, separation, n, p_a = best_plane(shapes, sa, ra, p_ba, sb, rb, size)
         witness[0], witness[1], witness[2] = kind, feature_a, feature_b
     axis[0], axis[1], axis[2] = n
-    note_deepest(scratch.deepest, separation, n, p_a)
     if separation <= margin:
         _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, manifold)
-        _add_deepest(manifold, p_a, n, separation, witness, TOLERANCE * size)
+        deepest = _deepest_clipped(manifold, separation, TOLERANCE * size)
+        if deepest < 0:
+            _add_deepest(manifold, p_a, n, separation, witness)
+        elif witness[0] == FACE_A or witness[0] == FACE_B:  # over both hulls, as a deepest vertex need not be
+            p_a = vec3.load(manifold.p_a, deepest)
+    if not apart:
+        note_deepest(scratch.deepest, separation, n, p_a)
 
 
 @merged

@@ -1,9 +1,10 @@
 """Contacts of capsules, cylinders and cones with each other, with hulls and with spheres.
 
-Distance and normal come from support points alone: GJK on the cores where they are apart, EPA where
-they overlap; the rounding of spheres and capsules is taken off afterwards. The manifold is what the
-two shapes turn to each other (a face, a disc, a line), clipped; its deepest point is always kept, so
-that a rim or a side touches where the curved surface does and not at a corner of its outline.
+Distance and normal come from support points: GJK on the cores where they are apart, EPA where they
+overlap, both ended by Newton's method; the rounding of spheres and capsules is taken off afterwards.
+The manifold is what the two shapes turn to each other (a face, a disc, a line), clipped; its deepest
+point is always kept, so that a rim or a side touches where the curved surface does and not at a corner
+of its outline.
 
 Frame and symbols as in gjk.py. Source: van den Bergen 2003, section 4.3.
 """
@@ -16,9 +17,11 @@ from ..geometry.shape_table import CAPSULE, DISCS, HULL
 from ..geometry.support import aligned_face, vertex
 from ..jit import inlined, inner, merged
 from ..math3 import mat3, vec3
-from .epa import difference_support, penetration
+from .difference import difference_support, put_row
+from .epa import penetration
 from .gjk import MAX_ITERATIONS, PA, W, reduce_simplex, weighted
 from .manifold import CLIP_COSINE, CUT, add_candidate, cut_polygon, note_deepest
+from .refinement import refine
 
 # A disc stands for itself by so many points of its rim, besides the deepest one.
 RIM_POINTS = 12
@@ -29,28 +32,46 @@ RIM_SINE = tuple(math.sin(2.0 * math.pi * k / RIM_POINTS) for k in range(RIM_POI
 LINE_SINE = 0.3
 DEEPEST = np.int64(-1)  # feature id of the deepest point
 SEPARATED, OVERLAPPING = 0, 1
-# Cores closer than NEAR of the size are separated by the normal of an overlap of OVERLAP of it.
-NEAR, OVERLAP = 1e-3, 1e-6
+# GJK hands over to Newton's method where its distance may be too large by this part of it, or of NEAR of the
+# size; and, where that fails, again when it is better by REFINE_AGAIN.
+REFINE_FROM, REFINE_AGAIN, NEAR = 1e-2, 1e-3, 0.1
+SHORT = 1e-3  # relative to the size: a shorter difference of GJK's points is no good direction
+# Relative to the size: an overlap that is round-off to GJK, and one that is taken to lie along the last
+# normal, as the planes of hulls are that touched before (narrow_phase.py), without a look at all others.
+TOUCHING, SHALLOW = 1e-8, 1e-5
+FACE_COSINE = 0.999
 
 
 @inner
 def closest_cores(shapes, sa, ra, p_ba, sb, rb, direction, size, simplex):
-    """GJK on support points: (status, distance, normal, p_a) of two convex cores."""
+    """GJK on support points, ended by Newton's method: (status, distance, normal, p_a) of two cores.
+
+    SEPARATED may be an overlap so shallow that it needs no other look: the distance is negative then.
+    """
     v = direction
+    shallow = SHALLOW * size
     if vec3.dot(v, v) == 0.0:
-        v = p_ba
+        v, shallow = p_ba, TOUCHING * size
     if vec3.dot(v, v) == 0.0:
         v = (1.0, 0.0, 0.0)
-    count = 0
+    count = np.int64(0)
     nearest2 = 1e300
     touching2 = (1e-9 * size) ** 2
+    curved = shapes.kind[sa] == DISCS or shapes.kind[sb] == DISCS
+    refine_from = REFINE_FROM if curved else 0.0  # without discs GJK ends by itself
     for iteration in range(MAX_ITERATIONS):
-        w, pa = difference_support(shapes, sa, ra, p_ba, sb, rb, vec3.scale(v, -1.0))
+        w, pa, a, b = difference_support(shapes, sa, ra, p_ba, sb, rb, vec3.scale(v, -1.0))
         vv = vec3.dot(v, v)
-        if iteration > 0 and vv - vec3.dot(v, w) <= 1e-13 * vv:
+        lag = vv - vec3.dot(v, w)  # |v| times what the distance can still be less
+        if iteration > 0 and lag <= refine_from * math.sqrt(vv) * max(math.sqrt(vv), NEAR * size):
+            n = vec3.scale(v, 1.0 / math.sqrt(vv))
+            found, distance, n, p_a = refine(shapes, sa, ra, p_ba, sb, rb, n, simplex, count)
+            if found:  # the widest gap there is about here: below 0 no other one is above
+                return SEPARATED if distance > -shallow else OVERLAPPING, distance, n, p_a
+            refine_from *= REFINE_AGAIN
+        if iteration > 0 and lag <= 1e-13 * vv:
             break
-        simplex[count, W], simplex[count, W + 1], simplex[count, W + 2] = w
-        simplex[count, PA], simplex[count, PA + 1], simplex[count, PA + 2] = pa
+        put_row(simplex, count, w, pa, a, b)
         count = reduce_simplex(simplex, count + 1)
         if count == 0:
             return OVERLAPPING, 0.0, v, v
@@ -61,16 +82,40 @@ def closest_cores(shapes, sa, ra, p_ba, sb, rb, direction, size, simplex):
             break
         v, nearest2 = new, vec3.dot(new, new)
     distance = vec3.norm(v)
-    return SEPARATED, distance, vec3.scale(v, 1.0 / distance), weighted(simplex, count, PA)
+    n = vec3.scale(v, 1.0 / distance)
+    if not curved and distance > SHORT * size:
+        return SEPARATED, distance, n, weighted(simplex, count, PA)
+    found, distance, fine, p_a = refine(shapes, sa, ra, p_ba, sb, rb, n, simplex, count)
+    if found:
+        return SEPARATED if distance > -shallow else OVERLAPPING, distance, fine, p_a
+    distance, n = _face_of_disc(shapes, sa, ra, p_ba, sb, rb, n)
+    return SEPARATED, distance, n, weighted(simplex, count, PA)
+
+
+@inner
+def _face_of_disc(shapes, sa, ra, p_ba, sb, rb, n):
+    """(gap, normal): along n, or along the axis of a disc close to n where the gap is wider.
+
+    Over a disc's face no rim decides, and the difference of GJK's points is too short for a direction.
+    """
+    w, _p, _a, _b = difference_support(shapes, sa, ra, p_ba, sb, rb, vec3.scale(n, -1.0))
+    best, normal = vec3.dot(n, w), n
+    for side in range(2):
+        axis = mat3.transform(ra, vec3.load(shapes.axis, sa))
+        if side == 1:
+            axis = mat3.transform(rb, vec3.load(shapes.axis, sb))
+        cosine = vec3.dot(axis, n)
+        if abs(cosine) > FACE_COSINE:
+            m = vec3.scale(axis, 1.0 if cosine > 0.0 else -1.0)
+            w, _p, _a, _b = difference_support(shapes, sa, ra, p_ba, sb, rb, vec3.scale(m, -1.0))
+            if vec3.dot(m, w) >= best:
+                best, normal = vec3.dot(m, w), m
+    return best, normal
 
 
 @inner
 def separate_cores(shapes, sa, ra, p_ba, sb, rb, direction, fallback, size, simplex, polytope):
     """(separation, normal, p_a) of two convex cores, apart or overlapping.
-
-    Close to contact the difference of GJK's points is short and its direction poor. There a is moved
-    along it until the cores overlap by a little, and the normal of that overlap is taken where its
-    support planes have the wider gap: no plane between two bodies has one wider than their distance.
 
     Args:
         direction: Where the search begins: the last normal, zero where there is none.
@@ -79,16 +124,7 @@ def separate_cores(shapes, sa, ra, p_ba, sb, rb, direction, fallback, size, simp
     status, distance, n, p_a = closest_cores(shapes, sa, ra, p_ba, sb, rb, direction, size, simplex)
     if status == OVERLAPPING:
         return penetration(shapes, sa, ra, p_ba, sb, rb, fallback, size, polytope)
-    if distance > NEAR * size:
-        return distance, n, p_a
-    shift = vec3.scale(n, distance + OVERLAP * size)
-    moved = vec3.subtract(p_ba, shift)
-    _depth, n_near, p_near = penetration(shapes, sa, ra, moved, sb, rb, n, size, polytope)
-    w, _p = difference_support(shapes, sa, ra, p_ba, sb, rb, vec3.scale(n, -1.0))
-    w_near, _p = difference_support(shapes, sa, ra, p_ba, sb, rb, vec3.scale(n_near, -1.0))
-    if vec3.dot(n_near, w_near) <= vec3.dot(n, w):
-        return distance, n, p_a
-    return vec3.dot(n_near, w_near), n_near, vec3.add(p_near, shift)
+    return distance, n, p_a
 
 
 @inlined
@@ -268,7 +304,7 @@ def collide_round(shapes, sa, ra, p_ba, sb, rb, axis, margin, size, scratch, sim
     rounded = rounding[0] + rounding[1]
     last = axis[0], axis[1], axis[2]
     if vec3.dot(last, last) > 0.0:
-        w, _p = difference_support(shapes, sa, ra, p_ba, sb, rb, vec3.scale(last, -1.0))
+        w, _p, _a, _b = difference_support(shapes, sa, ra, p_ba, sb, rb, vec3.scale(last, -1.0))
         if vec3.dot(last, w) - rounded > margin:
             return
     fallback = last if vec3.dot(last, last) > 0.0 else (0.0, 0.0, 1.0)

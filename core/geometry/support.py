@@ -1,10 +1,9 @@
 """Support points: the vertex of a hull, or the point of a round shape, farthest along a direction."""
 
-import math
-
 import numpy as np
 
 from ..jit import inlined, inner
+from ..math3 import vec3
 from .shape_table import DISCS
 
 # A start for hill climbing where none is known (typed: a literal 0 would compile a second version).
@@ -65,17 +64,53 @@ def aligned_face(shapes, s, d):
 
 
 @inner
-def support_point(shapes, s, d):
-    """Point of shape `s` farthest along `d`, in its own frame; without the rounding of its radius."""
+def support_feature(shapes, s, d):
+    """(generator, point) of shape `s` farthest along d, in its own frame, without the rounding of its radius.
+
+    Generators are the vertices; of cylinders and cones the rims of their discs, in the order of the vertices.
+    """
     if shapes.kind[s] != DISCS:
-        return vertex(shapes, s, support_vertex(shapes, s, d, ANY_VERTEX))
-    a = shapes.axis[s]
-    along = a[0] * d[0] + a[1] * d[1] + a[2] * d[2]
-    across = (d[0] - along * a[0], d[1] - along * a[1], d[2] - along * a[2])
-    width = math.sqrt(across[0] * across[0] + across[1] * across[1] + across[2] * across[2])
+        v = support_vertex(shapes, s, d, ANY_VERTEX)
+        return v, vertex(shapes, s, v)
+    width, across = _across(vec3.load(shapes.axis, s), d)
     p, q = vertex(shapes, s, ANY_VERTEX), vertex(shapes, s, ANY_VERTEX + 1)
     hp = p[0] * d[0] + p[1] * d[1] + p[2] * d[2] + shapes.disc[s, 0] * width
     hq = q[0] * d[0] + q[1] * d[1] + q[2] * d[2] + shapes.disc[s, 1] * width
-    c, radius = (p, shapes.disc[s, 0]) if hp >= hq else (q, shapes.disc[s, 1])
-    k = radius / width if width > 0.0 else 0.0
-    return c[0] + k * across[0], c[1] + k * across[1], c[2] + k * across[2]
+    end = ANY_VERTEX if hp >= hq else ANY_VERTEX + 1
+    c, radius = (p if hp >= hq else q), shapes.disc[s, end]
+    return end, (c[0] + radius * across[0], c[1] + radius * across[1], c[2] + radius * across[2])
+
+
+@inlined
+def _across(axis, d):
+    """(length, unit vector) of the part of d at right angles to an axis; (0, zero) where there is none."""
+    along = vec3.dot(axis, d)
+    across = (d[0] - along * axis[0], d[1] - along * axis[1], d[2] - along * axis[2])
+    width = vec3.norm(across)
+    return width, vec3.scale(across, 1.0 / width if width > 0.0 else 0.0)
+
+
+@inner
+def support_point(shapes, s, d):
+    """Point of shape `s` farthest along `d`, in its own frame; without the rounding of its radius."""
+    return support_feature(shapes, s, d)[1]
+
+
+@inner
+def feature_point(shapes, s, generator, d):
+    """Point of one generator of shape `s` farthest along the unit vector d, and how it moves as d turns.
+
+    Returns:
+        (point, curve, tangent): the point changes by curve * tangent (tangent . change of d), with the curve
+        [m] the radius of the rim over the sine of d with the axis; 0 for a vertex.
+    """
+    p = vertex(shapes, s, generator)
+    if shapes.kind[s] != DISCS or shapes.disc[s, generator] == 0.0:
+        return p, 0.0, (0.0, 0.0, 0.0)
+    axis, radius = vec3.load(shapes.axis, s), shapes.disc[s, generator]
+    width, across = _across(axis, d)
+    return (
+        vec3.add(p, vec3.scale(across, radius)),
+        radius / width if width > 0.0 else 0.0,
+        vec3.cross(axis, across),
+    )

@@ -48,9 +48,8 @@ def test_separation(one, other):
         found = topple.closest_points(shapes[0], poses[0], shapes[1], poses[1])
         a, b = placed(shapes, poses)
         assert found.separation == pytest.approx(-smallest_overlap(a, b)[0], abs=1e-6)
-        # A depth good to 1e-10 on a curved surface leaves its point uncertain by the root of that.
-        assert outside(a, found.point_a) < 2e-4
-        assert outside(b, found.point_b) < 2e-4
+        assert outside(a, found.point_a) < 1e-6
+        assert outside(b, found.point_b) < 1e-6
         np.testing.assert_allclose(np.linalg.norm(found.normal), 1.0, atol=1e-12)
         np.testing.assert_allclose(found.point_a - found.point_b, found.separation * found.normal, atol=1e-12)
 
