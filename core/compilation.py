@@ -23,7 +23,9 @@ from .collision.contact_set import empty_contacts
 from .collision.narrow_phase import detect_contacts, make_scratch
 from .collision.pairs import empty_pairs
 from .collision.persistence import new_trace
+from .collision.time_of_impact import advance_along
 from .dynamics.body_state import build_bodies, initial_state
+from .geometry.shape_table import ShapeTable
 from .geometry.shapes import Box, Cylinder, Mesh, Plane, Sphere
 from .scene import Body, Scene
 from .solvers.analytic_bodies import carry_bodies, free_accelerations, place_bodies, write_rates
@@ -126,6 +128,15 @@ def compile_narrow_phase() -> None:
         colliders, shapes, still > 0.0, state.c, state.R, new_trace(model.bound), empty_pairs(1), still, 0.0,
         empty_contacts(1), make_scratch(shapes),
     )  # fmt: skip
+    _compile_advance(shapes)
+
+
+def _compile_advance(shapes: ShapeTable) -> None:
+    """The kernel that `time_of_impact` calls."""
+    rows, up = np.zeros((2, 3)), np.array([0.0, 0.0, 1.0])
+    advance_along(
+        shapes, np.zeros(2, np.int64), rows, np.eye(2, 4), rows, rows, np.zeros(2), up, 0.0, 0.0, 0.0
+    )
 
 
 def compile_rest() -> None:

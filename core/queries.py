@@ -15,6 +15,7 @@ from .collision.manifold import MAX_POINTS
 from .collision.narrow_phase import Scratch, detect_contacts, make_scratch
 from .collision.pairs import HIGH, PairTable, empty_pairs
 from .collision.persistence import new_trace
+from .collision.time_of_impact import advance_along
 from .compilation import compile_kernels
 from .dynamics.body_state import quat_multiply
 from .errors import SolverError
@@ -130,6 +131,29 @@ class _Pair:
         assert nearest is not None  # every shape has a part
         return nearest
 
+    def advance(
+        self, poses: tuple[tuple[Array, Array], ...], twists: tuple[tuple[Array, Array], ...],
+        found: ClosestPoints, time: float, seconds: float,
+    ) -> float:  # fmt: skip
+        """A later time up to which the shapes do not touch, from their closest points at `time` [s].
+
+        Args:
+            poses, twists: Of a and b at time 0.
+            seconds: Nothing later is of interest; infinite where they do not touch up to then.
+        """
+        (v_a, w_a), (v_b, w_b) = twists
+        bound = np.array([b if w.any() else 0.0 for b, w in zip(self.bound, (w_a, w_b), strict=True)])
+        if all(len(parts) == 1 for parts in self.parts):
+            columns = [np.array([one[k], other[k]]) for one, other in (poses, twists) for k in (0, 1)]
+            return advance_along(
+                self.table, np.array([self.parts[0][0], self.parts[1][0]]), *columns, bound,
+                np.ascontiguousarray(found.normal), time, float(seconds), 0.5 * IMPACT_ACCURACY * self.size,
+            )  # fmt: skip
+        # Of many parts each has a plane of its own: none comes nearer faster than the fastest point.
+        turning = float(bound @ [np.linalg.norm(w_a), np.linalg.norm(w_b)])
+        rate = float(found.normal @ (v_b - v_a)) + turning
+        return time + found.separation / rate if rate > 0.0 else np.inf
+
     def _by_distance(
         self, pose_a: tuple[Array, Array], pose_b: tuple[Array, Array]
     ) -> Iterator[tuple[int, int, float]]:
@@ -220,7 +244,8 @@ def time_of_impact(
     """When two shapes that move and turn steadily first touch: conservative advancement.
 
     Along the normal n of the closest points the separation s can fall no faster than
-    n . (v_b - v_a) + |w_a| r_a + |w_b| r_b; so nothing touches before s over that rate.
+    n . (v_b - v_a) + |w_a| r_a + |w_b| r_b; so nothing touches before s over that rate. The plane across n
+    is followed until it no longer separates them, and only then the closest points are sought again.
 
     Args:
         seconds: How long to look ahead.
@@ -234,20 +259,15 @@ def time_of_impact(
     pair = _Pair(_with_backs(shape_a), _with_backs(shape_b))
     a, b = _pose("pose_a", pose_a), _pose("pose_b", pose_b)
     (v_a, w_a), (v_b, w_b) = _twist("twist_a", twist_a), _twist("twist_b", twist_b)
-    turning = 0.0
     for bound, w in zip(pair.bound, (w_a, w_b), strict=True):
         if not np.isfinite(bound) and w.any():
             raise SolverError("a plane that turns sweeps all of space; give it no angular velocity")
-        turning += float(np.linalg.norm(w)) * bound if w.any() else 0.0
     time = 0.0
     for _ in range(MAX_ADVANCES):
         found = pair.closest(_moved(a, v_a, w_a, time), _moved(b, v_b, w_b, time))
         if found.separation <= IMPACT_ACCURACY * pair.size:
             return time
-        rate = float(found.normal @ (v_b - v_a)) + turning
-        if rate <= 0.0:
-            return None
-        time += found.separation / rate
+        time = pair.advance((a, b), ((v_a, w_a), (v_b, w_b)), found, time, seconds)
         if time > seconds:
             return None
     return time  # creeping up on a grazing contact: not past it

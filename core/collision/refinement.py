@@ -28,7 +28,7 @@ from ..math3 import vec3
 from .difference import difference_support, follow_generators
 from .gjk import PA, SPARE_ROWS, VERTEX_A, VERTEX_B, WEIGHT, put_row, weighted
 
-MAX_STEPS = 16
+MAX_STEPS, MAX_CHECKS = 16, 4
 FARTHEST = 0.3  # [rad] a step that turns the direction by more: the guess was not good
 CONVERGED = 1e-6  # [rad] of the last step: the next one would be about its square
 LEAST_WEIGHT = -1e-9
@@ -153,8 +153,8 @@ def refine(shapes, sa, ra, p_ba, sb, rb, n, simplex, count):
     """
     rows = simplex[SPARE_ROWS:]
     count = _merge_rows(simplex, count, rows)
-    zero = (0.0, 0.0, 0.0)
-    turn = 1.0
+    best_lag, best, best_n, best_p = 1e300, 0.0, n, n
+    checks, turn = 0, 1.0
     for _ in range(MAX_STEPS):
         t1, t2 = vec3.tangents(n)
         s, c11, c12, c22 = 0.0, 0.0, 0.0, 0.0
@@ -167,12 +167,17 @@ def refine(shapes, sa, ra, p_ba, sb, rb, n, simplex, count):
         if turn <= CONVERGED:
             w, p, a, b = difference_support(shapes, sa, ra, p_ba, sb, rb, vec3.scale(n, -1.0))
             lag = (s - vec3.dot(n, w)) / (vec3.norm(w) + vec3.norm(p) + vec3.norm(p_ba))
-            if lag <= DIGITS or count == 3 or _has_row(rows, count, a, b):
-                return lag <= LAST_DIGITS, s, n, weighted(rows, count, PA)
-            put_row(rows, count, w, p, a, b)
-            rows[count, WEIGHT] = 0.0
-            count += 1
-            turn = 1.0
+            if lag < best_lag:
+                best_lag, best, best_n, best_p = lag, s, n, weighted(rows, count, PA)
+            if lag <= DIGITS or checks == MAX_CHECKS:
+                break
+            checks, turn = checks + 1, 1.0  # once more, with the pair that lies lower
+            if not _has_row(rows, count, a, b):
+                if count == 3:
+                    count = _drop_row(rows, count, _least_weight(rows, count))
+                put_row(rows, count, w, p, a, b)
+                rows[count, WEIGHT] = 0.0
+                count += 1
             continue
         x = _seen_from(t1, t2, n, rows, 0)
         y = _seen_from(t1, t2, n, rows, 1) if count > 1 else x
@@ -183,7 +188,7 @@ def refine(shapes, sa, ra, p_ba, sb, rb, n, simplex, count):
             continue
         turn = math.sqrt(d1 * d1 + d2 * d2)
         if code == 0 or not turn <= FARTHEST:
-            return False, 0.0, zero, zero
+            break
         rows[0, WEIGHT] = 1.0 - weight_y - weight_z
         if count > 1:
             rows[1, WEIGHT] = weight_y
@@ -195,4 +200,4 @@ def refine(shapes, sa, ra, p_ba, sb, rb, n, simplex, count):
             continue
         n = vec3.add(n, vec3.add(vec3.scale(t1, d1), vec3.scale(t2, d2)))
         n = vec3.scale(n, 1.0 / vec3.norm(n))
-    return False, 0.0, zero, zero
+    return best_lag <= LAST_DIGITS, best, best_n, best_p

@@ -35,7 +35,7 @@ SEPARATED, OVERLAPPING = 0, 1
 # GJK hands over to Newton's method where its distance may be too large by this part of it, or of NEAR of the
 # size; and, where that fails, again when it is better by REFINE_AGAIN.
 REFINE_FROM, REFINE_AGAIN, NEAR = 1e-2, 1e-3, 0.1
-SHORT = 1e-3  # relative to the size: a shorter difference of GJK's points is no good direction
+SHORT = 1e-2  # relative to the size: a shorter difference of GJK's points is no good direction
 # Relative to the size: an overlap that is round-off to GJK, and one that is taken to lie along the last
 # normal, as the planes of hulls are that touched before (narrow_phase.py), without a look at all others.
 TOUCHING, SHALLOW = 1e-8, 1e-5

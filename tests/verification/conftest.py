@@ -1,8 +1,10 @@
 """Figures: each verification test says what it reached, and `--figures FILE` writes the table.
 
-`scripts/validate` makes docs/validation.md this way, so the table cannot say what no test has measured.
+`scripts/validate` makes docs/validation.md this way, so the table cannot say what no test has measured. When
+only some tests run (`-k`), it replaces their rows.
 """
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -38,12 +40,13 @@ def scale(request: pytest.FixtureRequest) -> int:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     path = session.config.getoption("figures")
     if path:
-        write_table(Path(path), session.config.stash[ROWS])
+        old = Path(path).read_text() if session.config.getoption("keyword") and Path(path).exists() else ""
+        write_table(Path(path), session.config.stash[ROWS], old)
 
 
-def write_table(path: Path, rows: list[tuple[str, str, float, float, str]]) -> None:
-    """The page docs/validation.md."""
-    lines = [
+def write_table(path: Path, rows: list[tuple[str, str, float, float, str]], old: str) -> None:
+    """The page docs/validation.md; cases of the old page that have no new row stay."""
+    head = [
         "# Validation",
         "",
         "Written by `scripts/validate`; do not edit. Scenes with known answers, run with the impulse solver,",
@@ -57,8 +60,13 @@ def write_table(path: Path, rows: list[tuple[str, str, float, float, str]]) -> N
     worst: dict[tuple[str, str, float, str], list[float]] = {}
     for case, what, value, limit, unit in rows:
         worst.setdefault((case.replace("|", "\\|"), what, limit, unit), []).append(value)
+    cases: dict[str, list[str]] = {}
+    for line in old.splitlines()[len(head) :]:
+        cases.setdefault(line.split(" | ")[0], []).append(line)
+    for case, *_ in worst:
+        cases[f"| {case}"] = []
     for (case, what, limit, unit), values in worst.items():
         runs = f", worst of {len(values)}" if len(values) > 1 else ""
         reached, asked = f"{max(values):.2g} {unit}".strip(), f"{limit:g} {unit}".strip()
-        lines.append(f"| {case} | {what}{runs} | {reached} | {asked} |")
-    path.write_text("\n".join(lines) + "\n")
+        cases[f"| {case}"].append(f"| {case} | {what}{runs} | {reached} | {asked} |")
+    path.write_text("\n".join([*head, *itertools.chain(*cases.values())]) + "\n")
