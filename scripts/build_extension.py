@@ -32,8 +32,12 @@ PLATFORMS = {
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--platform", action="append", choices=PLATFORMS, help="by default all three")
-    platforms = parser.parse_args().platform or list(PLATFORMS)
-    wheels = {platform: download(platform) for platform in platforms}
+    parser.add_argument(
+        "--python", action="append", help=f"by default those of Blender, {', '.join(PYTHONS)}"
+    )
+    options = parser.parse_args()
+    pythons = options.python or list(PYTHONS)
+    wheels = {platform: download(platform, pythons) for platform in options.platform or PLATFORMS}
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "topple"
         gather(source, wheels)
@@ -46,10 +50,10 @@ def main() -> int:
     return 0
 
 
-def download(platform: str) -> list[Path]:
-    """Wheels of a platform for all Pythons, numpy left out."""
+def download(platform: str, pythons: list[str]) -> list[Path]:
+    """Wheels of a platform for some Pythons, numpy left out."""
     found = []
-    for python in PYTHONS:
+    for python in pythons:
         folder = WHEELS / platform / python
         folder.mkdir(parents=True, exist_ok=True)
         if not any(folder.glob("*.whl")):
