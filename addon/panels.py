@@ -28,7 +28,7 @@ class BodyPanel(_PhysicsPanel, bpy.types.Panel):
         layout.use_property_decorate = False
         layout.prop(context.object.topple, "kind")
         row = layout.row(align=True)
-        row.operator("topple.copy_to_selected", icon="COPYDOWN")
+        row.operator("topple.copy_to_selected", text="Copy", icon="COPYDOWN")
         row.operator("topple.remove_bodies", text="Remove", icon="X")
 
 
@@ -84,7 +84,7 @@ class MassPanel(_BodySubPanel, bpy.types.Panel):
         value, unit = ("mass", "kg") if body.mass_mode == "MASS" else ("density", "kg/m³")
         column.alert = getattr(body, value) <= 0.0
         column.prop(body, value, text=unit)
-        layout.prop(body, "use_center_of_mass")
+        layout.prop(body, "use_center_of_mass", text="Own Centre")
         if body.use_center_of_mass:
             layout.column().prop(body, "center_of_mass", text="At")
 
@@ -95,7 +95,7 @@ class MotionPanel(_BodySubPanel, bpy.types.Panel):
     dynamic_only = True
 
     def draw_body(self, layout: bpy.types.UILayout, body: bpy.types.PropertyGroup) -> None:
-        layout.prop(body, "use_release", text="Follow Animation First")
+        layout.prop(body, "use_release", text="Animated First")
         if body.use_release:
             layout.prop(body, "release_frame")
             return
