@@ -24,6 +24,8 @@ CUT = 1 << 23  # tags from here on are of points made by cutting
 # Vertices outside a side plane by less than this fraction of the side's length count as inside:
 # boxes stacked flush would otherwise swap a vertex for a cut, and its feature id, by round-off.
 FLUSH = 1e-6
+TIE = 1e-6  # of the size: by less than this no candidate is better than an earlier one
+KEPT = 1.05  # how much better than a point of the last step another must be to take its place
 
 
 class ManifoldScratch(NamedTuple):
@@ -158,41 +160,75 @@ def _better(value, best, tie):
 
 
 @inner
-def reduce_candidates(scratch, size):
-    """Choose at most MAX_POINTS candidates: the deepest, then those that span the widest area.
+def _preference(scratch, i, feature, feature_count):
+    """Factor on the merit of candidate `i`, greater for one of the last step's points."""
+    for j in range(feature_count):
+        if feature[j] == scratch.feature[i]:
+            return KEPT
+    return 1.0
 
-    Ties within 1e-6 of the size go to the earlier candidate, so that round-off does not swap points.
-    Returns the number chosen; their indices are in `scratch.chosen`.
+
+@inner
+def _outermost(scratch, feature, feature_count, flat, size):
+    """Of the candidates up to `flat` higher than the deepest, the one farthest from the middle of all."""
+    count = scratch.count[0]
+    deepest = scratch.separation[0]
+    middle = (0.0, 0.0, 0.0)
+    for i in range(count):
+        deepest = min(deepest, scratch.separation[i])
+        middle = vec3.add(middle, vec3.scale(vec3.load(scratch.p_a, i), 1.0 / count))
+    first, best = 0, -1.0
+    for i in range(count):
+        if scratch.separation[i] <= deepest + flat:
+            d = vec3.norm(vec3.subtract(vec3.load(scratch.p_a, i), middle))
+            d *= _preference(scratch, i, feature, feature_count)
+            if _better(d, best, TIE * size):
+                first, best = i, d
+    return first
+
+
+@inner
+def reduce_candidates(scratch, feature, feature_count, flat, size):
+    """Choose at most MAX_POINTS candidates: one of the deepest, then those that span the widest area.
+
+    Two cubes that lie on each other meet in an octagon; which four corners stand for it must not change
+    with every tremor, for their loads would have to be found anew.
+
+    Args:
+        feature, feature_count: Features of the last step's points, which are preferred.
+        flat: Differences in depth that do not count [m].
+        size: Of the smaller body [m].
+
+    Returns:
+        The number chosen; their indices are in `scratch.chosen`.
     """
     count = scratch.count[0]
     if count <= MAX_POINTS:
         for i in range(count):
             scratch.chosen[i] = i
         return count
-    tie = 1e-6 * size
-    first = 0
-    for i in range(1, count):
-        if _better(-scratch.separation[i], -scratch.separation[first], tie):
-            first = i
+    tie = TIE * size
+    first = _outermost(scratch, feature, feature_count, flat, size)
     a = vec3.load(scratch.p_a, first)
     second, best = first, 0.0
     for i in range(count):
-        d = vec3.subtract(vec3.load(scratch.p_a, i), a)
-        if _better(vec3.norm(d), best, tie):
-            second, best = i, vec3.norm(d)
+        d = vec3.norm(vec3.subtract(vec3.load(scratch.p_a, i), a))
+        d *= _preference(scratch, i, feature, feature_count)
+        if _better(d, best, tie):
+            second, best = i, d
     if second == first:
         scratch.chosen[0] = first
         return 1
     ab = vec3.subtract(vec3.load(scratch.p_a, second), a)
-    n = vec3.load(scratch.normal, first)
-    across = vec3.cross(n, ab)
-    high, low, most, least = -1, -1, tie * best, -tie * best
+    across = vec3.cross(vec3.load(scratch.normal, first), ab)
+    high, low, most, least = -1, -1, tie * best, tie * best
     for i in range(count):
         h = vec3.dot(across, vec3.subtract(vec3.load(scratch.p_a, i), a))
+        h *= _preference(scratch, i, feature, feature_count)
         if _better(h, most, tie * best):
             high, most = i, h
-        if _better(-h, -least, tie * best):
-            low, least = i, h
+        if _better(-h, least, tie * best):
+            low, least = i, -h
     scratch.chosen[0], scratch.chosen[1] = first, second
     kept = 2
     if high >= 0:

@@ -64,6 +64,7 @@ CARRIED_BY_WORLD, CARRIED_BY_A, CARRIED_BY_B = 0, 1, 2
 # Pairs of edges up to which all planes of two hulls that overlap are looked at; beyond, the polytope of
 # their difference grows faster (measured).
 MOST_EDGE_PAIRS = 400
+FLAT = 0.05  # of the slack: a point deeper than others by less than this is not preferred to them
 TOLERANCE = 1e-7  # relative to the size: how much worse than the best a plane may be and still be taken
 
 
@@ -324,14 +325,30 @@ def _carrier(witness, kind_a, kind_b):
 
 @merged
 def _append_contacts(
-    pairs, slot, a, b, p_ba, size, carrier, radius_a, radius_b, manifold, contacts, count, is_mesh, movers
+    pairs,
+    slot,
+    a,
+    b,
+    p_ba,
+    size,
+    slack,
+    carrier,
+    radius_a,
+    radius_b,
+    manifold,
+    contacts,
+    count,
+    is_mesh,
+    movers,
 ):
     """Append a pair's candidates, reduced, to `contacts`; returns the new count.
 
     Points take over the impulses of the last step; the slot then holds the new features (their
     impulses are stored by `store_impulses` after the solve).
     """
-    kept = reduce_candidates(manifold, size)
+    kept = reduce_candidates(
+        manifold, pairs.feature[slot], max(pairs.point_count[slot], 0), FLAT * slack, size
+    )
     for k in range(kept):
         i = manifold.chosen[k]
         c = count + k
@@ -417,7 +434,7 @@ def detect_contacts(colliders, shapes, sensor, c, R, trace, pairs, reach, slack,
             carrier = _carrier(witness, shapes.kind[sa], shapes.kind[sb])
             first = count
             count = _append_contacts(
-                pairs, slot, a, b, p_ba, size, carrier, shapes.radius[sa], shapes.radius[sb], manifold,
+                pairs, slot, a, b, p_ba, size, slack, carrier, shapes.radius[sa], shapes.radius[sb], manifold,
                 contacts, count, is_mesh, scratch.movers,
             )  # fmt: skip
             keep_points(pairs, slot, contacts, first, count - first)

@@ -19,7 +19,7 @@ MOST_MOVERS = 1024  # more in one step start from zero, which costs iterations o
 
 
 # Part of the slack (the tolerance of the solver) that bodies may move while their contact points are kept.
-CARRIED = 1e-3
+CARRIED = 1e-6
 
 
 class Trace(NamedTuple):

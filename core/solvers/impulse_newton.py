@@ -32,6 +32,7 @@ REUSE = 0.2  # the factor is kept while an iteration cuts the error to this part
 # How often friction limits follow the normal impulses in one step. Where they have not met by then
 # (bodies jammed by their own friction), the last solution stands: no penetration, friction a round late.
 LIMIT_ROUNDS = 8
+UNLIMITED = 1e300  # friction limit of a contact taken to hold
 
 
 class NewtonScratch(NamedTuple):
@@ -67,20 +68,33 @@ def spring_impulse(rows, c, u, limit, rate):
 
 @inner
 def set_limits(rows, islands, island, limit):
-    """Friction limits from the normal impulses now in `rows.impulse`; returns the largest change [N s].
+    """Friction limits from the normal impulses now in `rows.impulse`.
 
     A contact whose friction stood at its dynamic limit slips; others are held by static friction.
     """
-    largest = 0.0
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
         p = rows.impulse[c]
         friction = math.sqrt(p[1] * p[1] + p[2] * p[2])
-        slips = friction >= rows.friction[c, 1] * p[0] * (1.0 - 1e-6)
-        new = rows.friction[c, 1 if slips else 0] * p[0]
-        largest = max(largest, abs(new - limit[c]))
-        limit[c] = new
-    return largest
+        if limit[c] == UNLIMITED:
+            slips = friction > rows.friction[c, 0] * p[0]
+        else:
+            slips = friction >= rows.friction[c, 1] * p[0] * (1.0 - 1e-6)
+        limit[c] = rows.friction[c, 1 if slips else 0] * p[0]
+
+
+@inner
+def _let_hold(rows, islands, island, limit):
+    """Lift the limit from every contact that held in the last step.
+
+    Which of them slip shows in the solution. Where the guess slips everywhere, as after a blow, the
+    iteration would else find out for one contact after the other that it holds.
+    """
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        p = rows.before[c]
+        if math.sqrt(p[1] * p[1] + p[2] * p[2]) < rows.friction[c, 1] * p[0] * (1.0 - 1e-6):
+            limit[c] = UNLIMITED
 
 
 @inlined
@@ -340,6 +354,9 @@ def solve_island(masses, contacts, rows, islands, island, accuracy, velocity, sc
         (iterations, velocity error left [m/s]); the impulses are in `rows.impulse`.
     """
     error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
+    if error > accuracy:
+        _let_hold(rows, islands, island, scratch.limit)
+        error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
     pattern = _island_pattern(contacts, islands, island)
     blocks = np.empty((pattern.rank.shape[0] + pattern.row.shape[0], 6, 6))
     solution = np.empty((pattern.rank.shape[0], 6))
@@ -353,6 +370,7 @@ def solve_island(masses, contacts, rows, islands, island, accuracy, velocity, sc
             if not factored:
                 _assemble(masses, contacts, rows, islands, island, velocity, scratch, pattern, blocks)
                 if not factor(pattern, blocks):
+                    set_limits(rows, islands, island, scratch.limit)
                     return iterations, error
             _newton_step(islands, island, pattern, blocks, solution, scratch)
             alpha = _line_search(masses, contacts, rows, islands, island, velocity, scratch)
