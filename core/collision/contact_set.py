@@ -19,6 +19,7 @@ class ContactSet(NamedTuple):
     carrier: np.ndarray  # (capacity,) whose rotation turns the normal: CARRIED_BY_...
     place: np.ndarray  # (capacity,) index among the points of its pair
     impulse: np.ndarray  # [N s] (capacity, 3) impulse on a of the last step, world axes
+    carried: np.ndarray  # (capacity,) whether the point was carried on, for want of motion
     counter: np.ndarray  # (3,) witness queries, those the cached witness answered, pairs not looked at
 
 
@@ -31,6 +32,7 @@ class ContactGeometry(NamedTuple):
     core: np.ndarray
     separation: np.ndarray
     carrier: np.ndarray
+    carried: np.ndarray
 
 
 def contact_geometry(contacts: ContactSet) -> ContactGeometry:
@@ -42,6 +44,7 @@ def contact_geometry(contacts: ContactSet) -> ContactGeometry:
         contacts.core,
         contacts.separation,
         contacts.carrier,
+        contacts.carried,
     )
 
 
@@ -57,5 +60,6 @@ def empty_contacts(capacity: int) -> ContactSet:
         carrier=np.zeros(capacity, np.int64),
         place=np.zeros(capacity, np.int64),
         impulse=np.zeros((capacity, 3)),
+        carried=np.zeros(capacity, np.bool_),
         counter=np.zeros(3, np.int64),
     )

@@ -357,7 +357,7 @@ def _append_contacts(
         contacts.body[c, 0], contacts.body[c, 1] = a, b
         contacts.separation[c] = manifold.separation[i]
         contacts.carrier[c] = carrier
-        contacts.place[c] = k
+        contacts.place[c], contacts.carried[c] = k, False
         for m in range(3):
             contacts.normal[c, m] = manifold.normal[i, m]
             contacts.arm[c, 0, m] = manifold.p_a[i, m] - p_ba[m]

@@ -34,6 +34,7 @@ class PairTable(NamedTuple):
     margin: np.ndarray  # [m] (slots,) up to which contact points were looked for
     point: np.ndarray  # (slots, 4, POINT_SIZE) the points then: see persistence.py
     allowance: np.ndarray  # [m] (slots,) overlap still forgiven: see narrow_phase.py
+    stiffening: np.ndarray  # (slots,) how much stiffer than others its contacts are: see contact_rows.py
 
 
 def empty_pairs(capacity: int) -> PairTable:
@@ -55,6 +56,7 @@ def empty_pairs(capacity: int) -> PairTable:
         margin=np.zeros(capacity),
         point=np.zeros((capacity, 4, POINT_SIZE)),
         allowance=np.zeros(capacity),
+        stiffening=np.ones(capacity),
     )
 
 
@@ -117,7 +119,7 @@ def add_pair(pairs, a, b):
     pairs.axis[slot, 0], pairs.axis[slot, 1], pairs.axis[slot, 2] = 0.0, 0.0, 0.0
     pairs.point_count[slot] = 0
     pairs.way[slot] = -np.inf
-    pairs.allowance[slot] = 0.0
+    pairs.allowance[slot], pairs.stiffening[slot] = 0.0, 1.0
     return STATUS_OK
 
 

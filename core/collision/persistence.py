@@ -73,7 +73,7 @@ def carry_points(pairs, slot, a, b, contacts, first):
     for k in range(pairs.point_count[slot]):
         c = first + k
         point = pairs.point[slot, k]
-        contacts.slot[c], contacts.place[c] = slot, k
+        contacts.slot[c], contacts.place[c], contacts.carried[c] = slot, k, True
         contacts.body[c, 0], contacts.body[c, 1] = a, b
         contacts.separation[c], contacts.carrier[c] = point[0], int(point[1])
         for m in range(3):

@@ -15,6 +15,9 @@ from ..math3 import mat3, vec3
 # Part of its stretch that a contact's spring takes back in a step: one that takes it all back swings
 # on undamped.
 PUSH = 0.5
+# A pair is made stiffer than its load asks for by HEADROOM, and softer by steps where it is SLACKENED times
+# too stiff.
+HEADROOM, SLACKENED = 2.0, 16.0
 
 
 class ContactRows(NamedTuple):
@@ -29,13 +32,15 @@ class ContactRows(NamedTuple):
     before: np.ndarray  # [N s] (c, 3) impulse of the last step, where the contact lasts
     compliance: np.ndarray  # [1/kg] (c,) of the contact's spring: 1 / (stiffness h^2)
     gap: np.ndarray  # [m] (c,) how far the contact may still close in this step
+    asleep: np.ndarray  # (c,) contacts of islands that sleep; of their rows only impulses are kept
     residual: np.ndarray  # [m] (c,) what the last sweep still changed here
 
 
 def empty_rows(capacity: int) -> ContactRows:
     """Rows with room for `capacity` contact points."""
-    shapes = [(9,), (6,), (2,), (), (3,), (3,), (3,), (), (), ()]
-    return ContactRows(*(np.zeros((capacity, *shape)) for shape in shapes))
+    shapes = [(9,), (6,), (2,), (), (3,), (3,), (3,), (), ()]
+    rows = [np.zeros((capacity, *shape)) for shape in shapes]
+    return ContactRows(*rows, asleep=np.zeros(capacity, np.bool_), residual=np.zeros(capacity))
 
 
 @inlined
@@ -70,19 +75,51 @@ def effective_mass(masses, contacts, c, frame, K_out):
                 at += 1
 
 
+@inner
+def _soften(contacts, count, softness, sink, stiffening, rows):
+    """Compliance of every contact: soft, but under a heavy load so stiff that it sinks in by little.
+
+    A pair keeps its stiffness while the load is within bounds: springs that followed every change of their
+    load would have no length at rest to come back to, and swing for ever.
+    """
+    first = 0
+    while first < count:
+        slot, last, need = contacts.slot[first], first, 0.0
+        while last < count and contacts.slot[last] == slot:
+            need = max(need, softness * rows.K[last, 0] * rows.impulse[last, 0] / sink)
+            last += 1
+        if rows.asleep[first]:
+            first = last
+            continue
+        if need > stiffening[slot]:
+            stiffening[slot] = HEADROOM * need
+        elif need > 0.0 and SLACKENED * need < stiffening[slot]:
+            stiffening[slot] = max(1.0, 0.5 * stiffening[slot])
+        for c in range(first, last):
+            rows.compliance[c] = softness * rows.K[c, 0] / stiffening[slot]
+        first = last
+
+
 @kernel
-def prepare_rows(friction, restitution, masses, contacts, count, allowance, multiply, softness, sink, rows):
+def prepare_rows(
+    friction, restitution, masses, contacts, count, allowance, stiffening, multiply, softness, sink, rows
+):
     """Fill the rows of all contact points; impulses of the last step are taken into their frames.
 
     Args:
         friction, restitution: Of the bodies, shapes (n, 2) and (n,).
         allowance: Overlap forgiven to each pair [m].
+        stiffening: Of each pair; brought up to date.
         softness: Compliance of a contact in units of its K_nn.
         sink: How far a contact may sink in under the load of the last step, per step [m/s].
     """
     for c in range(count):
         a, b = contacts.body[c, 0], contacts.body[c, 1]
         n = vec3.load(contacts.normal, c)
+        if rows.asleep[c]:
+            rows.impulse[c, 0] = max(vec3.dot(n, vec3.load(contacts.impulse, c)), 0.0)
+            rows.collision[c, 0], rows.gap[c] = 0.0, 0.0
+            continue
         t1, t2 = vec3.tangents(n)
         frame = (n[0], n[1], n[2], t1[0], t1[1], t1[2], t2[0], t2[1], t2[2])
         for k in range(9):
@@ -96,13 +133,11 @@ def prepare_rows(friction, restitution, masses, contacts, count, allowance, mult
         rows.impulse[c, 1], rows.impulse[c, 2] = vec3.dot(t1, p), vec3.dot(t2, p)
         for k in range(3):
             rows.before[c, k] = rows.impulse[c, k]
-        rows.compliance[c] = softness * rows.K[c, 0]
-        if rows.compliance[c] * rows.impulse[c, 0] > sink:  # heavy on light: a stiffer spring
-            rows.compliance[c] = sink / rows.impulse[c, 0]
         rows.gap[c] = contacts.separation[c] + allowance[contacts.slot[c]]
         rows.residual[c] = 0.0
         for k in range(3):
             rows.collision[c, k] = 0.0
+    _soften(contacts, count, softness, sink, stiffening, rows)
 
 
 @inlined

@@ -21,6 +21,7 @@ class Islands(NamedTuple):
     start: np.ndarray  # (bodies + 2,) where each island begins in `order`
     body: np.ndarray  # (bodies,) dynamic bodies in contact, island by island
     body_start: np.ndarray  # (bodies + 2,) where each island begins in `body`
+    asleep: np.ndarray  # (bodies + 1,) whether nothing has changed in an island that was held at rest
     number: np.ndarray  # (bodies,) place of a body within its island; -1 where it responds to none
 
 
@@ -41,6 +42,7 @@ def empty_islands(body_count: int, contact_capacity: int) -> Islands:
         start=np.zeros(body_count + 2, np.int64),
         body=np.zeros(body_count, np.int64),
         body_start=np.zeros(body_count + 2, np.int64),
+        asleep=np.zeros(body_count + 1, np.bool_),
         number=np.zeros(body_count, np.int64),
     )
 

@@ -42,6 +42,7 @@ from .impulse_islands import (
     RESIDUAL,
     REST_FORCE,
     UNSETTLED,
+    find_sleepers,
     newton_islands,
     set_up_islands,
     settle_held,
@@ -67,12 +68,15 @@ class ImpulseSolver:
             reported.
         shock_propagation: Sweep each island from the ground up. Changes how fast the solution is
             found, not the solution.
+        sleeping: Leave bodies that are held at rest alone until something about them changes. A heap at
+            rest then costs next to nothing, and moves no more than it would otherwise: not at all.
     """
 
     time_step: float = 1.0 / 240.0
     tolerance: float = 1e-4
     max_iterations: int = 60
     shock_propagation: bool = True
+    sleeping: bool = True
 
     def __post_init__(self) -> None:
         for name in ("time_step", "tolerance"):
@@ -154,6 +158,7 @@ class ImpulsePipeline:
         self.max_penetration = 0.0
         self.unresolved: list[tuple[float, int, float]] = []
         self._step_length = 0.0
+        self._may_sleep = False
 
     def _grow(self, capacity: int) -> None:
         """Make room for so many contact points; keeps the witness counters."""
@@ -166,9 +171,15 @@ class ImpulsePipeline:
         self.islands = empty_islands(n, capacity)
         self.graph = empty_graph(n, capacity)
         self.collisions = empty_collisions(n, capacity)
-        remembered = self.solve.last_mean if hasattr(self, "solve") else 0.0
+        last = getattr(self, "solve", None)
         self.solve = solve_scratch(n, capacity)
-        self.solve.last_mean[:] = remembered
+        if last is not None:
+            self._recall_solve(last.last_mean, last.held, last.contact_count)
+
+    def _recall_solve(self, last_mean: np.ndarray, held: np.ndarray, contact_count: np.ndarray) -> None:
+        """Take over what the solve remembers from step to step."""
+        self.solve.last_mean[:], self.solve.held[:] = last_mean, held
+        self.solve.contact_count[:] = contact_count
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
@@ -180,6 +191,7 @@ class ImpulsePipeline:
 
     def step(self, h: float) -> None:
         """Advance the state by the time h [s]."""
+        self._may_sleep = self.settings.sleeping and h == self._step_length
         if h != self._step_length:
             self.look_ahead(h)
         self.find_impulses(h, self.build_islands())
@@ -195,7 +207,7 @@ class ImpulsePipeline:
         with self._stage("solve"):
             self._prepare_rows(h)
             self._warm_start(h)
-            self._resolve_collisions(h)
+            self._resolve_collisions(h, island_count)
             self._solve_contacts(h, island_count)
             self._release_push(h, island_count)
 
@@ -262,19 +274,30 @@ class ImpulsePipeline:
     def build_islands(self) -> int:
         """Group the contacts by island; returns their number."""
         with self._stage("islands"):
-            return build_islands(
+            count = build_islands(
                 self.model.kind, self.contacts.body, self.contact_count, self.settings.shock_propagation,
                 self.islands, self.graph,
             )  # fmt: skip
+            find_sleepers(
+                self.model.kind, self.geometry, self.plan, self.graph, self.islands, count,
+                self._may_sleep, self.solve, self.rows.asleep,
+            )  # fmt: skip
+            return count
 
     def _prepare_rows(self, h: float) -> None:
         # A body that rests alone sinks in by a part of the tolerance, under any load by SINK of it.
         fall = self.gravity_size * h * h
         softness = min(SOFTEST, REST_SINK * self.tolerance / fall) if fall > 0.0 else SOFTEST
+        pairs = self.broad_phase.pairs
         prepare_rows(
             self.model.friction, self.model.restitution, self.masses, self.contacts, self.contact_count,
-            self.broad_phase.pairs.allowance, self.multiply, softness, SINK * self.tolerance / h, self.rows,
+            pairs.allowance, pairs.stiffening, self.multiply, softness, self._sink(h), self.rows,
         )  # fmt: skip
+
+    def _sink(self, h: float) -> float:
+        """How far a spring may give under any load, per step [m/s]: less than gravity would in a step."""
+        sink = SINK * self.tolerance / h
+        return min(sink, SINK * h * self.gravity_size) if self.gravity_size > 0.0 else sink
 
     def _warm_start(self, h: float) -> None:
         warm_start(
@@ -282,11 +305,11 @@ class ImpulsePipeline:
             h, h * self.gravity_size, self.plan, self.end_velocity,
         )  # fmt: skip
 
-    def _resolve_collisions(self, h: float) -> None:
+    def _resolve_collisions(self, h: float, island_count: int) -> None:
         speed = h * self.gravity_size
         floor = 0.1 * self.tolerance / h  # where there is no gravity: slower than this is touching
         resolve_collisions(
-            self.model.kind, self.masses, self.plan, self.geometry, self.rows, self.contact_count,
+            self.model.kind, self.masses, self.plan, self.geometry, self.rows, self.islands, island_count,
             h, max(speed, floor), self.graph, self.collisions,
         )  # fmt: skip
 
@@ -303,7 +326,7 @@ class ImpulsePipeline:
             *bodies, self.tolerance, h * self.gravity_size, self.settings.max_iterations, mean, solve, report
         )
         newton_islands(
-            *bodies, self.tolerance, accuracy, SINK * self.tolerance / h, self.settings.max_iterations,
+            *bodies, self.tolerance, accuracy, self._sink(h), self.settings.max_iterations,
             mean, solve, report,
         )  # fmt: skip
         solve.last_mean[:] = mean
@@ -401,7 +424,7 @@ class ImpulsePipeline:
             "step_length": self._step_length,
             "plan": self.plan,
             "reach": self.reach,
-            "last_mean": self.solve.last_mean,
+            "solve": (self.solve.last_mean, self.solve.held, self.solve.contact_count),
             "trace": self.trace,
             "contacts": self.contacts,
             "contact_count": self.contact_count,
@@ -420,7 +443,7 @@ class ImpulsePipeline:
         self.time, self._step_length = memory["time"], memory["step_length"]
         self.plan, self.reach = memory["plan"], memory["reach"]
         self._grow(len(memory["contacts"].slot))
-        self.solve.last_mean[:] = memory["last_mean"]
+        self._recall_solve(*memory["solve"])
         self.log.recall(memory["log"])
         self.trace = memory["trace"]
         self.contacts, self.contact_count = memory["contacts"], memory["contact_count"]

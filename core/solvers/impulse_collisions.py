@@ -25,7 +25,11 @@ from ..math3 import vec3
 # is left after these rounds is resolved with the lasting contacts, without bouncing.
 MAX_ROUNDS = 30
 MAX_SWEEPS = 60
-SETTLED = 1e-10  # sweeps end when no impulse changes by more than this part of the largest
+# Sweeps end when none changes a velocity by more than this part of the resting limit; among more than MANY
+# contacts, by more than this part of what the round changed most, or after fewer sweeps: what is left still
+# collides in the next round.
+SETTLED, SETTLED_OF_MANY = 1e-3, 1e-4
+MANY, SWEEPS_OF_MANY = 64, 12
 # The approach speed, in units of what gravity adds in one step, below which contact is resting.
 REST_STEPS = 1.05
 
@@ -105,10 +109,11 @@ def _list_contact(plan, contacts, rows, c, h, rest_speed, scratch, listed):
 
 
 @inner
-def _resolve_round(masses, contacts, rows, count, scratch):
-    """Gauss-Seidel over the collisions of one round until their impulses settle."""
-    for _ in range(MAX_SWEEPS):
-        largest_change, largest = 0.0, 0.0
+def _resolve_round(masses, contacts, rows, count, settled, scratch):
+    """Gauss-Seidel over the collisions of one round until velocities settle to `settled` [m/s]."""
+    largest = 0.0
+    for _ in range(SWEEPS_OF_MANY if count > MANY else MAX_SWEEPS):
+        largest_change = 0.0
         for i in range(count):
             c = scratch.contact[i]
             target = vec3.load(scratch.target, i)
@@ -117,7 +122,9 @@ def _resolve_round(masses, contacts, rows, count, scratch):
             old = vec3.load(scratch.impulse, i)
             new = coulomb_step(rows, c, u, old, old, 0.0, 0.0, target[0])
             change = vec3.subtract(new, old)
-            size = vec3.norm(change)
+            size = max(
+                abs(change[0]) * rows.K[c, 0], abs(change[1]) * rows.K[c, 3], abs(change[2]) * rows.K[c, 5]
+            )
             if size == 0.0:
                 continue
             scratch.impulse[i, 0], scratch.impulse[i, 1], scratch.impulse[i, 2] = new
@@ -125,13 +132,13 @@ def _resolve_round(masses, contacts, rows, count, scratch):
             add_pair_impulse(masses, contacts, c, p, 1.0, scratch.velocity)
             add_pair_impulse(masses, contacts, c, p, -scratch.impact_time[i], scratch.offset)
             largest_change = max(largest_change, size)
-            largest = max(largest, vec3.norm(new))
-        if largest_change <= SETTLED * largest:
+        largest = max(largest, largest_change)
+        if largest_change <= (max(settled, SETTLED_OF_MANY * largest) if count > MANY else settled):
             break
 
 
 @inner
-def _close_round(contacts, rows, count, scratch):
+def _close_round(kind, contacts, rows, count, scratch):
     """Add the round's impulses to the contacts' and mark the bodies that changed."""
     for i in range(count):
         c = scratch.contact[i]
@@ -141,7 +148,8 @@ def _close_round(contacts, rows, count, scratch):
             for side in range(2):
                 body = contacts.body[c, side]
                 scratch.touched[body] = True
-                scratch.time[body] = max(scratch.time[body], scratch.impact_time[i])
+                if kind[body] == DYNAMIC:
+                    scratch.time[body] = max(scratch.time[body], scratch.impact_time[i])
 
 
 @allocating_inner
@@ -169,8 +177,27 @@ def _next_round(kind, plan, contacts, rows, count, h, rest_speed, graph, scratch
     return listed
 
 
+@allocating_inner
+def _resolve_island(kind, masses, plan, contacts, rows, order, first, last, h, rest_speed, graph, scratch):
+    """Resolve the collisions of one island, round by round; returns their number."""
+    listed = np.int64(0)
+    for i in range(first, last):
+        listed = _list_contact(plan, contacts, rows, order[i], h, rest_speed, scratch, listed)
+    total = np.int64(0)
+    for _ in range(MAX_ROUNDS):
+        if listed == 0:
+            break
+        total += listed
+        _resolve_round(masses, contacts, rows, listed, SETTLED * rest_speed, scratch)
+        _close_round(kind, contacts, rows, listed, scratch)
+        listed = _next_round(kind, plan, contacts, rows, listed, h, rest_speed, graph, scratch)
+    return total
+
+
 @allocating_kernel
-def resolve_collisions(kind, masses, plan, contacts, rows, count, h, gravity_speed, graph, scratch):
+def resolve_collisions(
+    kind, masses, plan, contacts, rows, islands, island_count, h, gravity_speed, graph, scratch
+):
     """Resolve all collisions of the step; `plan.mean` and `plan.end_minus_mean` take them in.
 
     Args:
@@ -180,30 +207,29 @@ def resolve_collisions(kind, masses, plan, contacts, rows, count, h, gravity_spe
     Returns:
         Number of collisions resolved.
     """
-    rest_speed = REST_STEPS * gravity_speed
     n = plan.start.shape[0]
-    listed = np.int64(0)
     for i in range(n):
         scratch.time[i] = 0.0
         scratch.touched[i] = False
         for k in range(6):
             scratch.velocity[i, k] = plan.start[i, k]
             scratch.offset[i, k] = 0.0
-    for c in range(count):
-        scratch.listed[c] = False
-        listed = _list_contact(plan, contacts, rows, c, h, rest_speed, scratch, listed)
-    total = 0
-    for _ in range(MAX_ROUNDS):
-        if listed == 0:
-            break
-        total += listed
-        _resolve_round(masses, contacts, rows, listed, scratch)
-        _close_round(contacts, rows, listed, scratch)
-        listed = _next_round(kind, plan, contacts, rows, listed, h, rest_speed, graph, scratch)
-    if total > 0:
-        for i in range(n):
+    total = np.int64(0)
+    for island in range(island_count):
+        if islands.asleep[island]:
+            continue
+        first, last = islands.start[island], islands.start[island + 1]
+        resolved = _resolve_island(
+            kind, masses, plan, contacts, rows, islands.order, first, last, h, REST_STEPS * gravity_speed,
+            graph, scratch,
+        )  # fmt: skip
+        total += resolved
+        if resolved == 0:
+            continue
+        for i in range(islands.body_start[island], islands.body_start[island + 1]):
+            body = islands.body[i]
             for k in range(6):
-                late = scratch.offset[i, k] / h
-                plan.mean[i, k] += scratch.velocity[i, k] - plan.start[i, k] + late
-                plan.end_minus_mean[i, k] -= late
+                late = scratch.offset[body, k] / h
+                plan.mean[body, k] += scratch.velocity[body, k] - plan.start[body, k] + late
+                plan.end_minus_mean[body, k] -= late
     return total

@@ -69,6 +69,8 @@ def warm_start(kind, masses, contacts, rows, count, h, gravity_speed, plan, net)
     """
     net[:, :] = 0.0
     for c in range(count):
+        if rows.asleep[c]:
+            continue
         p = vec3.load(rows.impulse, c)
         if p[0] == 0.0 or _turns_far(masses, contacts, c, h, plan.start):
             for k in range(3):
@@ -212,6 +214,8 @@ def release_push(
 def apply_impulses(model, state, contacts, rows, count):
     """Add the step's impulses to the bodies' momentum and store them with their contacts."""
     for c in range(count):
+        if rows.asleep[c]:
+            continue
         p = vec3.load(rows.impulse, c)
         lasting = to_world(rows, c, p)
         # Of friction the spring's part is kept, without what damps it.

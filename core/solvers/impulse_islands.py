@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dynamics.contact_rows import PUSH, add_pair_impulse, relative_velocity, to_world
+from ..dynamics.body_state import DYNAMIC
+from ..dynamics.contact_rows import HEADROOM, PUSH, add_pair_impulse, relative_velocity, to_world
 from ..jit import allocating_kernel, inner, kernel
 from ..math3 import vec3
 from .impulse_contacts import bend, gap_rate, sweep
@@ -29,7 +30,8 @@ class SolveScratch(NamedTuple):
 
     outcome: np.ndarray  # (bodies + 1,) of each island
     gap: np.ndarray  # [m] (c,) gaps before arms rotate
-    held: np.ndarray  # (bodies,) held at rest in this step
+    held: np.ndarray  # (bodies,) held at rest in this step, and from then on in the last
+    contact_count: np.ndarray  # (bodies,) contacts of each body in the last step
     found: np.ndarray  # (bodies, 6) mean velocities to come back to
     impulse: np.ndarray  # [N s] (c, 3) and impulses
     direction: np.ndarray  # [N s] (c, 3) of the conjugate gradients that speed up sweeps
@@ -43,6 +45,7 @@ def solve_scratch(body_count: int, contact_capacity: int) -> SolveScratch:
         outcome=np.zeros(body_count + 1, np.int64),
         gap=np.zeros(contact_capacity),
         held=np.zeros(body_count, np.bool_),
+        contact_count=np.zeros(body_count, np.int64),
         found=np.zeros((body_count, 6)),
         impulse=np.zeros((contact_capacity, 3)),
         direction=np.zeros((contact_capacity, 3)),
@@ -195,6 +198,58 @@ def _sweep_island(
     return residual, done
 
 
+@inner
+def _hold(islands, island, mean, solve):
+    """Hold an island's bodies where they are."""
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        body = islands.body[k]
+        solve.held[body] = True
+        for m in range(6):
+            mean[body, m] = 0.0
+
+
+@inner
+def _stays_asleep(kind, contacts, plan, graph, islands, island, solve):
+    """Whether an island was held in the last step and nothing about it has changed since."""
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        body = islands.body[k]
+        count = graph.contact_start[body + 1] - graph.contact_start[body]
+        if not solve.held[body] or solve.contact_count[body] != count:
+            return False
+        for m in range(6):
+            if plan.start[body, m] != 0.0:
+                return False
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        if not contacts.carried[c]:
+            return False
+        for side in range(2):
+            body = contacts.body[c, side]
+            if kind[body] != DYNAMIC:
+                for m in range(6):
+                    if plan.mean[body, m] != 0.0:
+                        return False
+    return True
+
+
+@kernel
+def find_sleepers(kind, contacts, plan, graph, islands, island_count, may_sleep, solve, asleep_out):
+    """Mark the islands that sleep and their contacts: held in the last step, with nothing changed since.
+
+    Their solution is that of the last step, so no step need be made.
+
+    Args:
+        plan: Free motion.
+        may_sleep: Whether any may.
+        asleep_out: Whether each contact belongs to such an island, shape (c,).
+    """
+    for island in range(island_count):
+        asleep = may_sleep and _stays_asleep(kind, contacts, plan, graph, islands, island, solve)
+        islands.asleep[island] = asleep
+        for i in range(islands.start[island], islands.start[island + 1]):
+            asleep_out[islands.order[i]] = asleep
+
+
 @kernel
 def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_speed, mean, solve):
     """Prepare every island, and hold those that are at rest.
@@ -207,12 +262,20 @@ def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_spe
         mean: Planned mean velocities (bodies, 6); zero is written for islands at rest.
     """
     solve.held[:] = False
+    solve.contact_count[:] = 0
     for i in range(mean.shape[0]):
         for k in range(6):
             solve.newton.free[i, k] = mean[i, k]
             solve.newton.step[i, k] = 0.0
     for island in range(island_count):
         first, last = islands.start[island], islands.start[island + 1]
+        for i in range(first, last):
+            for side in range(2):
+                solve.contact_count[contacts.body[islands.order[i], side]] += 1
+        if islands.asleep[island]:
+            solve.outcome[island] = DONE
+            _hold(islands, island, mean, solve)
+            continue
         for i in range(first, last):
             c = islands.order[i]
             solve.gap[c] = rows.gap[c]
@@ -239,8 +302,7 @@ def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_spe
                 _fastest_contact(contacts, islands.order, first, last, mean) <= REST_SPEED * gravity_speed
             ):
                 solve.outcome[island] = DONE
-                for k in range(islands.body_start[island], islands.body_start[island + 1]):
-                    solve.held[islands.body[k]] = True
+                _hold(islands, island, mean, solve)
             else:
                 _recall(rows, islands, island, mean, solve)
 
@@ -307,7 +369,7 @@ def _stiffen(rows, order, first, last, sink):
     for i in range(first, last):
         c = order[i]
         if rows.compliance[c] * rows.impulse[c, 0] > 2.0 * sink:
-            rows.compliance[c] = sink / rows.impulse[c, 0]
+            rows.compliance[c] = sink / (HEADROOM * rows.impulse[c, 0])
             any_soft = True
     return any_soft
 
