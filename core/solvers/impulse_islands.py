@@ -70,7 +70,9 @@ NEWTON_ROUNDS = 4
 # Sweeps after which an island that has not settled goes to Newton's method, one iteration of which
 # takes as long.
 FIRST_SWEEPS = 30
-LARGE = 400  # contacts; beyond, one iteration of Newton's method takes far longer than a sweep
+# An island of more than so many contacts, whose bodies touch more than so many others each, is only swept while
+# it moves: one iteration of Newton's method takes far longer there than a sweep, for its factor fills in.
+LARGE, DENSE = 400, 1.6
 DIAGONAL = (0, 3, 5)  # places of nn, t1 t1 and t2 t2 in ContactRows.K
 
 
@@ -98,6 +100,20 @@ def _has_locks(masses, islands, island):
             if masses.inv_mass[body, m] == 0.0 or masses.lock_angular[body, m]:
                 return True
     return False
+
+
+@inner
+def _is_dense(contacts, islands, island):
+    """Whether bodies of an island touch many others, as in a heap and not in a chain or an arch."""
+    links = 0
+    last_a, last_b = np.int64(-1), np.int64(-1)
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        a, b = contacts.body[c, 0], contacts.body[c, 1]
+        if (a != last_a or b != last_b) and islands.number[a] >= 0 and islands.number[b] >= 0:
+            links += 1
+        last_a, last_b = a, b
+    return links > DENSE * (islands.body_start[island + 1] - islands.body_start[island])
 
 
 @inner
@@ -348,8 +364,9 @@ def sweep_islands(
         if calm and not only:
             continue
         settled, enough = SETTLED * tolerance, ENOUGH * tolerance
-        if last - first > LARGE and not calm:
-            only, settled, enough = True, ENOUGH_IN_MOTION * tolerance, ENOUGH_IN_MOTION * tolerance
+        if last - first > LARGE and not calm and _is_dense(contacts, islands, island):
+            only, enough = True, ENOUGH_IN_MOTION * tolerance
+            settled = min(enough, 0.25 * CALM * gravity_speed * h)  # or it would never be calm
         residual, sweeps = _sweep_island(
             masses, contacts, rows, islands.order, first, last, h, tolerance, settled,
             max_sweeps if only else min(FIRST_SWEEPS, max_sweeps), solve, mean,
