@@ -1,12 +1,13 @@
-"""Materials by name: density, friction and restitution as tables give them. Pure: no bpy.
+"""Materials by name, to start from: density, friction and restitution. Pure: no bpy.
 
-Densities: Engineering ToolBox, "Densities of Solids" and "Wood Species - Densities"
-(engineeringtoolbox.com); ice, rubber and glass: CRC Handbook of Chemistry and Physics. Friction is of the
-material on itself or on a like surface, dry: Engineering ToolBox, "Friction Coefficients for Common
-Materials"; Topple combines a pair by the geometric mean, which gives back the value where both are alike.
-Restitution is that of a ball on a hard plate, of the order that Goldsmith, "Impact" (1960), ch. VI,
-reports; it falls as bodies hit harder and with their shape, so it is rounded: a start for the eye, and not
-a constant of nature.
+Densities: OpenStax, *College Physics for AP Courses*, table 11.1, and for brick and cardboard the density
+table of piping-designer.com, rounded; oak, pine, ABS and rubber are usual values. Friction is static, of the
+material on its like, dry: *Physics Fundamentals* (ecampusontario.pressbooks.pub), appendix A, for aluminium,
+brass on steel and brick on wood; mech.subwiki.org for steel and wood; engineerlaboratory.com for glass, and
+rubber on concrete. What those tables do not have (other friction, all restitution) is chosen by eye and no
+measurement: restitution falls as bodies hit harder, and depends on their shape.
+
+Topple combines a pair by the geometric mean, which gives back the value where both are alike.
 """
 
 from typing import NamedTuple
@@ -29,15 +30,15 @@ class Material(NamedTuple):
 
 
 MATERIALS = {
-    "STEEL": Material("Steel", 7850.0, 0.6, 0.6),
-    "ALUMINIUM": Material("Aluminium", 2700.0, 1.1, 0.5),
-    "BRASS": Material("Brass", 8500.0, 0.5, 0.5),
-    "LEAD": Material("Lead", 11340.0, 0.9, 0.15),
+    "STEEL": Material("Steel", 7850.0, 0.74, 0.6),
+    "ALUMINIUM": Material("Aluminium", 2700.0, 1.05, 0.5),
+    "BRASS": Material("Brass", 8440.0, 0.51, 0.5),
+    "LEAD": Material("Lead", 11300.0, 0.9, 0.15),
     "STONE": Material("Stone, granite", 2700.0, 0.65, 0.6),
-    "BRICK": Material("Brick", 1900.0, 0.65, 0.3),
+    "BRICK": Material("Brick", 1920.0, 0.6, 0.3),
     "CONCRETE": Material("Concrete", 2400.0, 0.65, 0.3),
-    "GLASS": Material("Glass", 2500.0, 0.9, 0.7),
-    "WOOD": Material("Wood, oak", 720.0, 0.5, 0.5),
+    "GLASS": Material("Glass", 2600.0, 0.94, 0.7),
+    "WOOD": Material("Wood, oak", 720.0, 0.4, 0.5),
     "PINE": Material("Wood, pine", 500.0, 0.4, 0.5),
     "CORK": Material("Cork", 240.0, 0.6, 0.5),
     "PLASTIC": Material("Plastic, ABS", 1050.0, 0.35, 0.6),

@@ -70,8 +70,8 @@ NEWTON_ROUNDS = 4
 # Sweeps after which an island that has not settled goes to Newton's method, one iteration of which
 # takes as long.
 FIRST_SWEEPS = 30
-# An island of more than so many contacts, whose bodies touch more than so many others each, is only swept while
-# it moves: one iteration of Newton's method takes far longer there than a sweep, for its factor fills in.
+# An island of more than so many contacts, whose bodies touch more than so many others each, is only swept
+# while it moves: its factor fills in, and one iteration of Newton's method takes far longer than a sweep.
 LARGE, DENSE = 400, 1.6
 DIAGONAL = (0, 3, 5)  # places of nn, t1 t1 and t2 t2 in ContactRows.K
 

@@ -20,9 +20,10 @@ from .papers import (
     painleve_rod,
     table,
 )
-from .stacks import brick_wall, heavy_on_light, overlapping_cubes, pyramid, stack
+from .stacks import arch, brick_wall, heavy_on_light, overlapping_cubes, pyramid, stack
 
 __all__ = [
+    "arch",
     "balls_in_line",
     "billiard_balls",
     "block_on_ramp",

@@ -1,5 +1,8 @@
 """Bodies that stand on each other."""
 
+import math
+
+import numpy as np
 import topple
 
 from .ground import GRAVITY, floor
@@ -60,6 +63,33 @@ def brick_wall(rows: int = 20, columns: int = 25, *, friction: float = 0.6) -> t
                     friction=friction,
                 )
             )
+    return scene
+
+
+def arch(
+    count: int = 25, *, radius: float = 5.0, thickness: float = 1.0, friction: float = 0.5
+) -> topple.Scene:
+    """A half circle of `count` stones whose middles lie at `radius` [m]; its ends stand on the floor.
+
+    It holds itself where it is thicker than .107 of its radius (Heyman 1966, *The stone skeleton*).
+    """
+    scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
+    scene.add(floor(friction=friction))
+    for index in range(count):
+        corners = np.array(
+            [
+                (r * math.cos(angle), y, r * math.sin(angle))
+                for angle in (math.pi * index / count, math.pi * (index + 1) / count)
+                for r in (radius - 0.5 * thickness, radius + 0.5 * thickness)
+                for y in (-0.5, 0.5)
+            ]
+        )
+        middle = corners.mean(axis=0)
+        scene.add(
+            topple.Body(
+                f"stone_{index:03}", topple.ConvexHull(corners - middle), position=middle, friction=friction
+            )
+        )
     return scene
 
 

@@ -11,7 +11,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 import harness
 
 PICTURES = Path(sys.argv[-1])
-LONGEST_PAUSE = 0.25  # seconds between two ticks of the modal timer, drawing apart
 
 
 def add_body(name: str, mesh: bpy.types.Mesh, place: tuple, **settings) -> bpy.types.Object:
