@@ -76,7 +76,11 @@ def test_sleeping_changes_nothing():
         scene = scenes.stack(3)
         scene.add(
             topple.Body(
-                "ball", topple.Sphere(0.3), position=(-8.0, 0.0, 2.5), linear_velocity=(5.0, 0.0, 6.0)
+                "ball",
+                topple.Sphere(0.3),
+                mass=2000.0,
+                position=(-8.0, 0.0, 2.5),
+                linear_velocity=(5.0, 0.0, 6.0),
             )
         )
         trajectory = topple.simulate(scene, seconds=3.0, solver=topple.ImpulseSolver(sleeping=sleeping))
