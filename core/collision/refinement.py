@@ -131,7 +131,8 @@ def _least_weight(simplex, count):
 
 
 @inner
-def _has_row(simplex, count, a, b):
+def has_row(simplex, count, a, b):
+    """Whether the simplex has a row of this pair of generators."""
     for i in range(count):
         if simplex[i, VERTEX_A] == a and simplex[i, VERTEX_B] == b:
             return True
@@ -172,7 +173,7 @@ def refine(shapes, sa, ra, p_ba, sb, rb, n, simplex, count):
             if lag <= DIGITS or checks == MAX_CHECKS:
                 break
             checks, turn = checks + 1, 1.0  # once more, with the pair that lies lower
-            if not _has_row(rows, count, a, b):
+            if not has_row(rows, count, a, b):
                 if count == 3:
                     count = _drop_row(rows, count, _least_weight(rows, count))
                 put_row(rows, count, w, p, a, b)

@@ -21,7 +21,7 @@ from .difference import difference_support, put_row
 from .epa import penetration
 from .gjk import MAX_ITERATIONS, PA, W, reduce_simplex, weighted
 from .manifold import CLIP_COSINE, CUT, add_candidate, cut_polygon, note_deepest
-from .refinement import refine
+from .refinement import has_row, refine
 
 # A disc stands for itself by so many points of its rim, besides the deepest one.
 RIM_POINTS = 12
@@ -55,7 +55,7 @@ def closest_cores(shapes, sa, ra, p_ba, sb, rb, direction, size, simplex):
     if vec3.dot(v, v) == 0.0:
         v = (1.0, 0.0, 0.0)
     count = np.int64(0)
-    nearest2 = 1e300
+    nearest2, nearest_p = 1e300, v
     touching2 = (1e-9 * size) ** 2
     curved = shapes.kind[sa] == DISCS or shapes.kind[sb] == DISCS
     refine_from = REFINE_FROM if curved else 0.0  # without discs GJK ends by itself
@@ -69,7 +69,7 @@ def closest_cores(shapes, sa, ra, p_ba, sb, rb, direction, size, simplex):
             if found:  # the widest gap there is about here: below 0 no other one is above
                 return SEPARATED if distance > -shallow else OVERLAPPING, distance, n, p_a
             refine_from *= REFINE_AGAIN
-        if iteration > 0 and lag <= 1e-13 * vv:
+        if iteration > 0 and (lag <= 1e-13 * vv or (not curved and has_row(simplex, count, a, b))):
             break
         put_row(simplex, count, w, pa, a, b)
         count = reduce_simplex(simplex, count + 1)
@@ -80,16 +80,16 @@ def closest_cores(shapes, sa, ra, p_ba, sb, rb, direction, size, simplex):
             return OVERLAPPING, 0.0, v, v
         if vec3.dot(new, new) >= nearest2:  # nothing nearer can be found with these digits
             break
-        v, nearest2 = new, vec3.dot(new, new)
+        v, nearest2, nearest_p = new, vec3.dot(new, new), weighted(simplex, count, PA)
     distance = vec3.norm(v)
     n = vec3.scale(v, 1.0 / distance)
     if not curved and distance > SHORT * size:
-        return SEPARATED, distance, n, weighted(simplex, count, PA)
+        return SEPARATED, distance, n, nearest_p
     found, distance, fine, p_a = refine(shapes, sa, ra, p_ba, sb, rb, n, simplex, count)
     if found:
         return SEPARATED if distance > -shallow else OVERLAPPING, distance, fine, p_a
     distance, n = _face_of_disc(shapes, sa, ra, p_ba, sb, rb, n)
-    return SEPARATED, distance, n, weighted(simplex, count, PA)
+    return SEPARATED, distance, n, nearest_p
 
 
 @inner

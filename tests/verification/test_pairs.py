@@ -105,6 +105,9 @@ def check_overlap(a: Solid, b: Solid, found, rng) -> tuple[float, float]:
         normals, distances = facets(a, b)
         as_good = normals[distances < distances.min() + 1e-6]
         return abs(depth - distances.min()), min(angle(-normal, found.normal) for normal in as_good)
+    inside = b.depth_of(a.vertices[0]) if len(a.vertices) == 1 else 0.0
+    if inside > 0.0:  # a ball whose centre is inside: how deep is known in closed form
+        return abs(depth - inside - a.radius), 0.0
     if rng.uniform() > SEARCHED:
         return max(depth - float(overlaps(a, b, DIRECTIONS).min()), 0.0), 0.0
     least, direction = smallest_overlap(a, b)
