@@ -56,7 +56,7 @@ class BakedFrame:
     @property
     def moving(self) -> np.ndarray:
         """Which bodies move; those held at rest have no velocity at all, shape (bodies,)."""
-        return self.linear_velocity.any(axis=1) | self.angular_velocity.any(axis=1)
+        return np.asarray(self.linear_velocity.any(axis=1) | self.angular_velocity.any(axis=1))
 
 
 ARRAYS = tuple(field.name for field in fields(BakedFrame))

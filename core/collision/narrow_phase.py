@@ -8,6 +8,7 @@ Frame of a pair: world axes, origin at the centre of mass of b. Normals point fr
 separation = n . (p_a - p_b), negative when penetrating.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -65,6 +66,7 @@ CARRIED_BY_WORLD, CARRIED_BY_A, CARRIED_BY_B = 0, 1, 2
 # their difference grows faster (measured).
 MOST_EDGE_PAIRS = 400
 FLAT = 0.05  # of the slack: a point deeper than others by less than this is not preferred to them
+SMALLEST = 1e-6  # of the larger shape: below that a shape's own size means nothing to a pair's tolerances
 TOLERANCE = 1e-7  # relative to the size: how much worse than the best a plane may be and still be taken
 
 
@@ -378,6 +380,13 @@ def _append_contacts(
     return count + kept
 
 
+@inlined
+def _pair_size(bound_a, bound_b):
+    """What a pair's tolerances are relative to: the smaller shape, as far as the larger's digits reach."""
+    low, high = min(bound_a, bound_b), max(bound_a, bound_b)
+    return max(low, SMALLEST * high) if math.isfinite(high) else low
+
+
 @kernel
 def detect_contacts(colliders, shapes, sensor, c, R, trace, pairs, reach, slack, contacts, scratch):
     """Contact points of all pairs that can touch within the step.
@@ -421,7 +430,7 @@ def detect_contacts(colliders, shapes, sensor, c, R, trace, pairs, reach, slack,
             continue
         ra, rb = mat3.load(R, a), mat3.load(R, b)
         p_ba = vec3.subtract(vec3.load(c, a), vec3.load(c, b))
-        size = min(shapes.bound[sa], shapes.bound[sb])
+        size = _pair_size(shapes.bound[sa], shapes.bound[sb])
         witness, axis = pairs.witness[slot], pairs.axis[slot]
         pairs.way[slot], pairs.margin[slot] = way, margin
         scratch.deepest[0] = margin  # at least, where the pair says no more

@@ -97,7 +97,7 @@ def _scaled_problem(A, b: Array, friction: Array, slip: Array | None) -> tuple[_
     scaled = b.ravel() * scale
     load = float(np.abs(scaled).max(initial=0.0))
     friction = np.ascontiguousarray(friction)
-    return _Problem(_scaled(A, scale), scaled, friction, slip, slip.any(axis=1), load), scale
+    return _Problem(_scaled(A, scale), scaled, friction, slip, np.asarray(slip.any(axis=1)), load), scale
 
 
 def _scaled(A, scale: Array):

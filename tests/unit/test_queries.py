@@ -142,3 +142,12 @@ def test_two_meshes_are_refused():
     mesh = topple.Mesh(TETRAHEDRON, OUTWARD)
     with pytest.raises(topple.SolverError, match="meshes"):
         topple.closest_points(mesh, ((0, 0, 0), HERE[1]), mesh, ((3, 0, 0), HERE[1]))
+
+
+def test_points_on_a_cylinder():
+    """A sphere of almost no size on a cylinder's side touches it, however small it is beside it."""
+    cylinder, here = topple.Cylinder(0.5, 2.0), ((0, 0, 0), (1, 0, 0, 0))
+    for angle in np.linspace(0.0, 6.0, 200):
+        point = (0.5 * np.cos(angle), 0.5 * np.sin(angle), 0.3 * np.sin(7.0 * angle))
+        found = topple.closest_points(cylinder, here, topple.Sphere(1e-9), (point, (1, 0, 0, 0)))
+        assert abs(found.separation) < 1e-8
