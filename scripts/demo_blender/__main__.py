@@ -118,24 +118,29 @@ def register_addon() -> None:
 
 
 def bake_watched(stage: Stage) -> Bake:
-    """Press Bake, and listen to the solver for the bar and for what there is to check afterwards."""
-    solved = []
+    """Press Bake, then solve the same scene once more for what there is to check: same inputs, same bits."""
+    begun = []
+
+    class WatchedSimulation(topple.Simulation):
+        def __init__(self, scene: topple.Scene, solver: Any = "impulse") -> None:
+            begun.append((scene, solver))
+            super().__init__(scene, solver)
 
     def show(name: str, done: int, total: int) -> None:
-        if name == "compile":
-            return  # cannot be counted: the bar just runs
-        stage.show(done, total, "baking" if done < total else "baking, writing keyframes")
+        if name != "compile":  # that cannot be counted: the bar just runs
+            stage.show(done, total, "checking")
 
-    def simulate_watched(scene: topple.Scene, **options: Any) -> topple.Trajectory:
-        solved.append((scene, simulate(scene, **{**options, "progress": show})))
-        return solved[-1][1]
-
-    simulate = topple.simulate
     begin = time.perf_counter()
-    with patch.object(topple, "simulate", simulate_watched):
+    with patch.object(topple, "Simulation", WatchedSimulation):
         bpy.ops.topple.bake()
-    [(scene, trajectory)] = solved
-    return Bake(scene, trajectory, time.perf_counter() - begin)
+    seconds = time.perf_counter() - begin
+    [(scene, solver)] = begun
+    settings = bpy.context.scene
+    trajectory = topple.simulate(
+        scene, frames=settings.frame_end - settings.frame_start,
+        fps=settings.render.fps / settings.render.fps_base, solver=solver, progress=show,
+    )  # fmt: skip
+    return Bake(scene, trajectory, seconds)
 
 
 def playback_deviation(blend: Path, trajectory: topple.Trajectory) -> float:
