@@ -261,7 +261,7 @@ def _nearest(polytope, face_count, tie):
         for column in range(9):
             polytope.simplex[k, column] = polytope.point[polytope.face[f, k], column]
         polytope.simplex[k, WEIGHT] = (u, v, w)[k] / total
-    return f, weighted(polytope.simplex, 3, PA)
+    return f, weighted(polytope.simplex, np.int64(3), PA)
 
 
 @inner

@@ -188,7 +188,7 @@ def closest_points(shapes, sa, ra, p_ba, sb, rb, direction, size, simplex):
         v = p_ba
     if vec3.dot(v, v) == 0.0:
         v = (1.0, 0.0, 0.0)
-    count = 0
+    count = np.int64(0)
     start_a, start_b = ANY_VERTEX, ANY_VERTEX
     touching2 = (1e-9 * size) ** 2
     status = UNCONVERGED

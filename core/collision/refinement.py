@@ -23,6 +23,8 @@ for this problem; the curvature of a rim's support function is its radius over |
 
 import math
 
+import numpy as np
+
 from ..jit import inlined, inner
 from ..math3 import vec3
 from .difference import difference_support, follow_generators
@@ -180,9 +182,9 @@ def refine(shapes, sa, ra, p_ba, sb, rb, n, simplex, count):
                 rows[count, WEIGHT] = 0.0
                 count += 1
             continue
-        x = _seen_from(t1, t2, n, rows, 0)
-        y = _seen_from(t1, t2, n, rows, 1) if count > 1 else x
-        z = _seen_from(t1, t2, n, rows, 2) if count > 2 else x
+        x = _seen_from(t1, t2, n, rows, np.int64(0))
+        y = _seen_from(t1, t2, n, rows, np.int64(1)) if count > 1 else x
+        z = _seen_from(t1, t2, n, rows, np.int64(2)) if count > 2 else x
         code, d1, d2, weight_y, weight_z = _step(s + c11, c12, s + c22, x, y, z, count)
         if code < 0:
             count, turn = _drop_row(rows, count, _least_weight(rows, count)), 1.0

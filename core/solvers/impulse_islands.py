@@ -201,7 +201,7 @@ def _sweep_island(
         last_size = 0.0
         while done < max_sweeps:
             _note_impulses(rows, order, first, last, solve.impulse)
-            residual = sweep(masses, contacts, rows, order, first, last, True, h, PUSH, velocity)
+            residual = sweep(masses, contacts, rows, order, first, last, np.bool_(True), h, PUSH, velocity)
             done += 1
             if residual <= settled:
                 break
