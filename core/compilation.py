@@ -40,7 +40,8 @@ from .solvers.analytic_contacts import (
 from .solvers.analytic_rates import surfaces_of
 from .solvers.analytic_rest import slip_along
 from .solvers.analytic_rows import match_contacts
-from .solvers.friction_cone import solve_cone
+from .solvers.cone_newton import projection_derivative, sweep_contacts
+from .solvers.friction_cone import SWEEPS, solve_cone
 from .solvers.impulse import ImpulseSolver, build_pipeline
 
 # What the processes run: the core under the name it has here (in Blender a long one, of packages that only
@@ -176,6 +177,9 @@ def _compile_analytic() -> None:
         np.zeros(0, np.int64),
     )
     solve_cone(np.eye(3), -np.ones((1, 3)), np.ones(1))
+    one, three = np.ones(1), np.ones(3)
+    sweep_contacts(np.eye(3), -three, one, np.zeros((1, 2)), one < 0.0, SWEEPS, three)
+    projection_derivative(three, -three, one, np.zeros((1, 2)), one < 0.0, np.empty((1, 3, 3)))
     rows = np.array([0])
     y = np.eye(1, 13, 3)
     carry_bodies(model, state, state, rows, 0.0)

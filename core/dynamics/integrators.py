@@ -1,15 +1,17 @@
 """Integrators of y' = f(t, y) behind one interface: the solver sees a vector, the model sees bodies.
 
-`integrate(method, f, t, y, h)` returns y after the time h. Euler, midpoint and RK4 take one step of h,
-backward Euler one if its equation can be solved, else two halves of it; "adaptive" halves RK4 steps until
-two halves and a whole agree, "dop853" takes steps of Dormand and Prince of order 8.
+`integrate(method, f, t, y, h)` returns y after the time h, and in `pieces` y in between. Euler, midpoint
+and RK4 take one step of h, backward Euler one if its equation can be solved, else two halves of it;
+"adaptive" halves RK4 steps until two halves and a whole agree, "dop853" takes steps of Dormand and Prince
+of order 8.
 
 Source: Witkin, Baraff & Kass 1999, Differential Equation Basics (Euler, midpoint, RK4, step doubling,
-implicit methods); Hairer, Norsett & Wanner 1993, section II.10 (DOP853).
+implicit methods); Hairer, Norsett & Wanner 1993, sections II.6 and II.10 (DOP853 and its dense output).
 """
 
 from collections.abc import Callable
-from typing import Literal, get_args
+from functools import cache
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +21,27 @@ from ..errors import SolverError
 Array = NDArray[np.float64]
 Derivative = Callable[[float, Array], Array]
 Jacobian = Callable[[float, Array], Array]
+Stop = Callable[[float, Array], bool]
 Scale = Callable[[Array], Array]  # the error allowed in each number of a step that ends at y
-Trial = tuple[Array, float, Array | None]  # a step's end, its error, and the derivative there if it is known
 IntegratorName = Literal["euler", "midpoint", "rk4", "backward_euler", "adaptive", "dop853"]
+
+
+class Trial(NamedTuple):
+    """A step of an integrator that chooses its steps."""
+
+    end: Array
+    error: float
+    rate: Array | None  # the derivative at the end, if it is known
+    at: Callable[[float], Array]  # y a time after the step's start
+
+
+class Piece(NamedTuple):
+    """A step that was taken."""
+
+    start: float  # [s]
+    end: float  # [s]
+    at: Callable[[float], Array]  # y a time after its start
+
 
 SMALLEST_PART = 2.0**-30  # of a step that is tried at least before it is taken as it is
 
@@ -33,9 +53,9 @@ DIFFERENCE = 1e-6  # of a number, at least of 1: how far it is moved for a diffe
 def integrate(
     method: IntegratorName, f: Derivative, t: float, y: Array, h: float,
     *, rtol: float = 1e-8, atol: float | Array = 1e-10, shortest: float = 0.0,
-    jacobian: Jacobian | None = None,
+    jacobian: Jacobian | None = None, pieces: list[Piece] | None = None, stop: Stop | None = None,
 ) -> Array:  # fmt: skip
-    """State after the time h [s].
+    """State after the time h [s], or where `stop` says so.
 
     Args:
         f: Derivative f(t, y).
@@ -45,6 +65,9 @@ def integrate(
             step is short enough for an estimate that takes it to be smooth.
         jacobian: Derivative of f by y, (t, y) to shape (n, n), for backward Euler; by differences if there
             is none.
+        pieces: Gets the steps taken. Within one, y is the method's own for a shorter step, but for "dop853",
+            whose dense output of order 7 costs three calls of f for the first look and none for others.
+        stop: Asked (t, y) after each step that was taken whatever its error is: whether to end there.
 
     Raises:
         SolverError: The method is not known, or no part of the step has a solution by backward Euler.
@@ -53,12 +76,19 @@ def integrate(
         raise SolverError(f"integrator must be one of {', '.join(get_args(IntegratorName))}, not {method!r}")
     if h == 0.0:
         return y.copy()
+    taken = [] if pieces is None else pieces
     if method in ADAPTIVE:
         shortest = max(shortest, SMALLEST_PART * h)
-        return _controlled(*ADAPTIVE[method], f, t, y, h, rtol, atol, shortest)
-    if method == "backward_euler":
-        return _backward_euler(f, t, y, h, rtol, atol, jacobian or difference_jacobian(f), SMALLEST_PART * h)
-    return {"euler": _euler, "midpoint": _midpoint, "rk4": _rk4}[method](f, t, y, h)
+        return _controlled(*ADAPTIVE[method], f, t, y, h, rtol, atol, shortest, taken, stop)
+
+    def at(part: float) -> Array:
+        if method == "backward_euler":
+            slope = jacobian or difference_jacobian(f)
+            return _backward_euler(f, t, y, part, rtol, atol, slope, SMALLEST_PART * h)
+        return {"euler": _euler, "midpoint": _midpoint, "rk4": _rk4}[method](f, t, y, part)
+
+    taken.append(Piece(t, t + h, at))
+    return at(h)
 
 
 def _euler(f: Derivative, t: float, y: Array, h: float) -> Array:
@@ -119,7 +149,8 @@ def _doubled(f: Derivative, t: float, y: Array, h: float, k1: Array, scale: Scal
     middle = _rk4(f, t, y, 0.5 * h, k1)
     halves = _rk4(f, t + 0.5 * h, middle, 0.5 * h, f(t + 0.5 * h, middle))
     error = (halves - whole) / 15.0
-    return halves + error, float(np.abs(error / scale(halves)).max(initial=0.0)), None
+    size = float(np.abs(error / scale(halves)).max(initial=0.0))
+    return Trial(halves + error, size, None, lambda part: _doubled(f, t, y, part, k1, scale).end)
 
 
 def _dormand_prince(f: Derivative, t: float, y: Array, h: float, k1: Array, scale: Scale) -> Trial:
@@ -136,22 +167,45 @@ def _dormand_prince(f: Derivative, t: float, y: Array, h: float, k1: Array, scal
     fifth, third = table.E5 @ K / allowed, table.E3 @ K / allowed
     square = float(fifth @ fifth)
     error = h * square / np.sqrt((square + 0.01 * float(third @ third)) * len(y)) if square > 0.0 else 0.0
-    return new, error, K[-1]
+
+    @cache
+    def coefficients() -> Array:
+        return _dense_coefficients(f, t, y, h, K, new)
+
+    def at(part: float) -> Array:
+        x, total = part / h, np.zeros_like(y)
+        for i, row in enumerate(coefficients()[::-1]):
+            total = (total + row) * (x if i % 2 == 0 else 1.0 - x)
+        return y + total
+
+    return Trial(new, error, K[-1], at)
+
+
+def _dense_coefficients(f: Derivative, t: float, y: Array, h: float, K: Array, new: Array) -> Array:
+    """Dense output of a step of DOP853 from its stages K: a polynomial of order 7, by three more stages."""
+    from scipy.integrate import DOP853 as table
+
+    stages = np.concatenate([K, np.empty((len(table.C_EXTRA), len(y)))])
+    for s, (a, c) in enumerate(zip(table.A_EXTRA, table.C_EXTRA, strict=True), start=len(K)):
+        stages[s] = f(t + c * h, y + h * (a[:s] @ stages[:s]))
+    change, first, last = new - y, h * K[0], h * K[-1]
+    return np.concatenate([[change, first - change, 2.0 * change - last - first], h * (table.D @ stages)])
 
 
 def _controlled(
     trial: Callable[..., Trial], order: int, f: Derivative, t: float, y: Array, h: float,
-    rtol: float, atol: float | Array, shortest: float,
+    rtol: float, atol: float | Array, shortest: float, pieces: list[Piece], stop: Stop | None,
 ) -> Array:  # fmt: skip
     """Steps whose error, in parts of what is allowed, is at most 1, as long as that permits."""
     end, step, k1 = t + h, h, f(t, y)
     while True:
         step = min(step, end - t)
-        new, error, k_new = trial(
+        new, error, k_new, at = trial(
             f, t, y, step, k1, lambda new, y=y: atol + rtol * np.maximum(np.abs(y), np.abs(new))
         )
         if error <= 1.0 or step <= shortest:
-            if step >= end - t:
+            pieces.append(Piece(t, t + step, at))
+            if step >= end - t or (error > 1.0 and stop is not None and stop(t + step, new)):
                 return new
             t, y = t + step, new
             k1 = f(t, y) if k_new is None else k_new

@@ -267,15 +267,18 @@ def _first_root(c2: Array, c1: Array, c0: Array) -> Array:
 
 
 def find_root(
-    g: Callable[[float], float], low: float, high: float, g_low: float, g_high: float, accuracy: float
-) -> float:
+    g: Callable[[float], float], low: float, high: float, g_low: float, g_high: float, accuracy: float,
+    narrow: float = 0.0,
+) -> float:  # fmt: skip
     """Where g falls from g_low > 0 at `low` to g_high < 0 at `high`: regula falsi, guarded by bisection.
 
     The Illinois variant halves the value of an end that stays, so both ends move; where two steps have not
-    halved the bracket, it is halved. Ends where |g| is at most `accuracy`, or at round-off of the time.
+    halved the bracket, it is halved. Ends where |g| is at most `accuracy`, or where the bracket is narrower
+    than `narrow` [s], at least round-off of the time.
 
     Returns:
-        A time at which g is nearest to zero among those looked at, with `low` as the last resort.
+        The time at which g is nearest to zero among those looked at; or, with such a width, where g has
+        jumped across zero, the time after that.
     """
     best, best_size = low, abs(g_low)
     if abs(g_high) < best_size:
@@ -283,7 +286,7 @@ def find_root(
     value_low, value_high = g_low, g_high
     side, width = 0, high - low
     for k in range(SEARCHES):
-        if high - low <= 4.0 * np.spacing(high) or best_size <= accuracy:
+        if high - low <= max(narrow, 4.0 * np.spacing(high)) or best_size <= accuracy:
             break
         middle = high - value_high * (high - low) / (value_high - value_low)
         if k % 3 == 2 and high - low > 0.5 * width:
@@ -303,4 +306,4 @@ def find_root(
             high, value_high = middle, value
             value_low *= 0.5 if side == -1 else 1.0
             side = -1
-    return best
+    return best if narrow == 0.0 or best_size <= accuracy else high

@@ -4,16 +4,17 @@ The state of a driven body is (c, q, v, L), as in Baraff 1997, section 2 (with v
 for the contact forces of that very state, as `compute_contact_forces` does there.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dynamics.body_state import DYNAMIC, KINEMATIC, BodyModel, BodyState, quat_multiply
+from ..dynamics.body_state import DYNAMIC, KINEMATIC, BodyModel, BodyState
 from ..dynamics.force_jacobian import rates_jacobian
 from ..dynamics.forces import AppliedForces
-from ..dynamics.integrators import IntegratorName, integrate
-from ..dynamics.motion import empty_plan, move_bodies, plan_free_motion, update_all_derived
+from ..dynamics.integrators import IntegratorName, Piece, integrate
+from ..dynamics.motion import empty_plan, move_bodies, plan_free_motion
 from .analytic_bodies import carry_bodies, free_accelerations, place_bodies, write_rates
 from .analytic_contacts import Array, ContactPoints, frame_velocity, relative_acceleration, wrenches
 from .analytic_events import LASTING, ContactFinder
@@ -42,6 +43,32 @@ def copy_state(state: BodyState) -> BodyState:
     return BodyState(*(column.copy() for column in state))
 
 
+class Way:
+    """The motion of all bodies from a state on: held ones stay, driven ones were integrated, the rest fly."""
+
+    def __init__(self, mover: "Mover", start: BodyState, held: NDArray[np.bool_], h: float) -> None:
+        self.mover, self.start, self.held = mover, start, held
+        self.failed = False  # whether somewhere on it no forces were found
+        self.rows = np.zeros(0, np.int64)  # driven bodies
+        self.pieces: list[Piece] = []
+        self.end: tuple[float, Array] = h, np.zeros(0)  # time, and y of the driven bodies
+
+    def at(self, t: float) -> BodyState:
+        """All bodies a time [s] after the start."""
+        later = self.mover.fly(self.start, t)
+        for new, old in zip(later, self.start, strict=True):
+            new[self.held] = old[self.held]
+        if len(self.rows) and t > 0.0:
+            place_bodies(self.mover.model, self.start, later, self.rows, self._integrated(t).reshape(-1, 13))
+        return later
+
+    def _integrated(self, t: float) -> Array:
+        if t == self.end[0]:
+            return self.end[1]
+        piece = next(piece for piece in self.pieces if t <= piece.end)
+        return piece.at(t - piece.start)
+
+
 class Mover:
     """Moves all bodies from a state to that of a moment later."""
 
@@ -60,7 +87,7 @@ class Mover:
         self.model, self.gravity, self.finder, self.forces = model, gravity, finder, forces
         self.integrator: IntegratorName = integrator
         self.rtol, self.tolerance, self.method = rtol, tolerance, method
-        self.count, self.failed = SolveCount(), False
+        self.count = SolveCount()
         self.plan = empty_plan(len(model.mass))
         moments = model.inertia
         unequal = moments.max(axis=1) > (1.0 + 1e-12) * moments.min(axis=1)
@@ -83,61 +110,50 @@ class Mover:
 
     def move(
         self, state: BodyState, time: float, h: float, driven: NDArray[np.bool_], held: NDArray[np.bool_],
-        touch: Touch,
-    ) -> BodyState:  # fmt: skip
-        """All bodies after the time h: held ones where they are, driven ones integrated, the rest in flight.
-
-        `failed` says afterwards whether somewhere on the way no forces were found.
+        touch: Touch, is_late: Callable[[BodyState], bool],
+    ) -> Way:  # fmt: skip
+        """The way of all bodies for the time h: held ones stay, driven ones are integrated, the rest fly.
 
         Args:
             time: Of `state` [s].
+            is_late: Whether something has happened by then: asked where friction changes too fast for the
+                integrator, so that many short steps are not taken in vain.
         """
-        self.failed = False
-        later = self.fly(state, h)
-        for new, old in zip(later, state, strict=True):
-            new[held] = old[held]
+        way = Way(self, state, held, h)
         rows = np.flatnonzero(driven)
-        if len(rows) and h > 0.0:
-            c = np.zeros((len(rows), 3))
-            y = np.concatenate([c, state.q[rows], state.v[rows], state.L[rows]], axis=1).ravel()
-            moving, touch = (
-                np.flatnonzero(self.model.kind == KINEMATIC),
-                touch._replace(force=touch.force.copy()),
-            )
-            now = copy_state(state)
+        if len(rows) == 0 or h == 0.0:
+            return way
+        way.rows = rows
+        c = np.zeros((len(rows), 3))
+        y = np.concatenate([c, state.q[rows], state.v[rows], state.L[rows]], axis=1).ravel()
+        moving = np.flatnonzero(self.model.kind == KINEMATIC)
+        touch = touch._replace(force=touch.force.copy())
+        now = copy_state(state)
 
-            def derivative(t: float, flat: Array) -> Array:
-                carry_bodies(self.model, state, now, moving, t)
-                place_bodies(self.model, state, now, rows, flat.reshape(-1, 13))
-                return self._derivative(now, rows, time + t, touch)
+        def derivative(t: float, flat: Array) -> Array:
+            carry_bodies(self.model, state, now, moving, t)
+            place_bodies(self.model, state, now, rows, flat.reshape(-1, 13))
+            rates, found = self._derivative(now, rows, time + t, touch)
+            way.failed = way.failed or not found
+            return rates
 
-            def jacobian(t: float, flat: Array) -> Array:
-                place_bodies(self.model, state, now, rows, flat.reshape(-1, 13))
-                return rates_jacobian(self.forces, now, time + t, rows)
+        def jacobian(t: float, flat: Array) -> Array:
+            place_bodies(self.model, state, now, rows, flat.reshape(-1, 13))
+            return rates_jacobian(self.forces, now, time + t, rows)
 
-            # Contact forces answer applied ones, and locked axes the turning: those are left to differences.
-            is_plain = len(touch.force) == 0 and not self.model.lock_angular[rows].any()
-            y = integrate(
-                self.integrator, derivative, 0.0, y, h, rtol=self.rtol, atol=self._allowed[rows].ravel(),
-                shortest=SHORTEST_STEP if len(touch.force) else 0.0, jacobian=jacobian if is_plain else None,
-            )  # fmt: skip
-            place_bodies(self.model, state, later, rows, y.reshape(-1, 13))
-        return later
+        def stop(t: float, flat: Array) -> bool:
+            way.end = t, flat
+            return is_late(way.at(t))
 
-    def between(self, start: BodyState, end: BodyState, h: float, part: float) -> BodyState:
-        """The bodies at a part of the step from one state to another that is h later, approximately.
-
-        Places and orientations by the cubics that have the velocities of both ends, velocities linearly.
-        """
-        state, x, y = copy_state(start), part, 1.0 - part
-        for name, rates in (("c", (start.v, end.v)), ("q", (_turning(start), _turning(end)))):
-            first, last = getattr(start, name), getattr(end, name)
-            inner = h * x * y * (y * rates[0] - x * rates[1])
-            getattr(state, name)[:] = y * y * (1.0 + 2.0 * x) * first + x * x * (3.0 - 2.0 * x) * last + inner
-        state.q[:] /= np.linalg.norm(state.q, axis=1, keepdims=True)
-        state.v[:], state.L[:] = y * start.v + x * end.v, y * start.L + x * end.L
-        update_all_derived(self.model, state)
-        return state
+        # Contact forces answer applied ones, and locked axes the turning: those are left to differences.
+        is_plain = len(touch.force) == 0 and not self.model.lock_angular[rows].any()
+        end = integrate(
+            self.integrator, derivative, 0.0, y, h, rtol=self.rtol, atol=self._allowed[rows].ravel(),
+            shortest=SHORTEST_STEP if len(touch.force) else 0.0, jacobian=jacobian if is_plain else None,
+            pieces=way.pieces, stop=stop,
+        )  # fmt: skip
+        way.end = way.pieces[-1].end, end
+        return way
 
     def _allowed_errors(self) -> Array:
         """Absolute error of a step in (c, q, v, L) of each body, shape (n, 13).
@@ -172,8 +188,11 @@ class Mover:
         spin = np.einsum("nij,nj->ni", state.inv_I.reshape(-1, 3, 3), turn)
         return a + push * self.model.inv_mass, alpha + spin
 
-    def _derivative(self, state: BodyState, rows: NDArray[np.int64], time: float, touch: Touch) -> Array:
-        """y' of the driven bodies; their contact forces are kept in `touch` for the next evaluation."""
+    def _derivative(
+        self, state: BodyState, rows: NDArray[np.int64], time: float, touch: Touch
+    ) -> tuple[Array, bool]:
+        """y' of the driven bodies, and whether forces exist; these are kept in `touch` for the next time."""
+        found = True
         a, alpha, torque = self.free_acceleration(state, time)
         contacts, match = self.same_contacts(state, touch)
         if len(match):
@@ -183,13 +202,13 @@ class Mover:
             force, unsolved = solve_forces(
                 contacts, self.model, state, b, slip, touch.force[match], method=self.method, count=self.count
             )
-            self.failed = self.failed or len(unsolved) > 0
+            found = len(unsolved) == 0
             touch.force[match] = force
             push, turn = wrenches(contacts, force, self.model)
             a, torque = a + push * self.model.inv_mass, torque + turn
         rates = np.empty((len(rows), 13))
         write_rates(state, rows, a, torque, rates)
-        return rates.ravel()
+        return rates.ravel(), found
 
     def same_contacts(self, state: BodyState, touch: Touch) -> tuple[ContactPoints, NDArray[np.int64]]:
         """The lasting contacts where they are now: by feature, else by pair where features have changed.
@@ -209,9 +228,3 @@ class Mover:
             if loaded[np.unique(match)].sum() == loaded.sum():
                 break
         return now if count == len(now.slot) else now.select(chosen), match
-
-
-def _turning(state: BodyState) -> Array:
-    """q' of all bodies, shape (n, 4)."""
-    spin = np.concatenate([np.zeros((len(state.w), 1)), state.w], axis=1)
-    return 0.5 * quat_multiply(spin, state.q)

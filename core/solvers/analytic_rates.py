@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..collision.manifold import CLIP_COSINE
 from ..collision.separating_plane import EDGES
 from ..geometry.shape_table import DISCS, HULL, PLANE, SPHERE, TRIANGLE, Colliders, ShapeTable
 from ..jit import inlined, inner, kernel, merged
@@ -18,7 +19,10 @@ from ..math3 import mat3, vec3
 FIXED, OF_A, OF_B, OF_EDGES, OF_POINTS = 0, 1, 2, 3, 4  # what turns the normal
 CUT = 25  # bits of a clipped point's feature above these say which side of a face has cut it
 FACE_COSINE = 1.0 - 1e-12  # a round body's normal that is so close to a face's is the face's
-UPRIGHT = 0.05  # sine of the angle to a disc's axis below which the disc lies flat
+# Sine of the angle to a disc's axis below which no point of its rim is the lowest.
+UPRIGHT = 1e-6
+FASTEST = 4e3  # [rad/s] the lowest point of a rim that runs faster is lost in the shortest step of 0.25 ms
+DEEPEST = -1  # feature of the deepest point of a round body
 MEASURED = 0.0  # in place of s'' where there is no formula; not a number where there is one
 
 
@@ -94,6 +98,10 @@ def _carrier(surfaces, sa, sb, ra, rb, n, feature, edges_separate):
         return OF_B
     if kind_a == HULL and _has_face(surfaces.face_normal, faces[sa], faces[sa + 1], on_a):
         return OF_A
+    if kind_b == DISCS and abs(vec3.dot(vec3.load(surfaces.axis, sb), on_b)) >= FACE_COSINE:
+        return OF_B
+    if kind_a == DISCS and abs(vec3.dot(vec3.load(surfaces.axis, sa), on_a)) >= FACE_COSINE:
+        return OF_A
     return OF_POINTS
 
 
@@ -122,9 +130,23 @@ def _disc(surfaces, s, r):
     return mat3.transform(r, vec3.load(surfaces.axis, s)), mat3.transform(r, base)
 
 
+@inlined
+def _is_fixed(surfaces, kind, s, r, n, feature, on_plane):
+    """Whether a contact point is fixed in its body, rather than the lowest of a disc's rim for ever.
+
+    Spokes of a disc that lies flat are; on a plane its first two points are the lowest of each end.
+    """
+    if kind != DISCS or on_plane:
+        return kind != DISCS or feature > 1
+    flat = abs(vec3.dot(mat3.transform(r, vec3.load(surfaces.axis, s)), n)) > CLIP_COSINE
+    return flat and feature != DEEPEST
+
+
 @inner
 def _rim_rate(axis, base, w, n, n_rate, arm, sign):
     """r' of the lowest point of a disc's rim: it stays lowest while the disc turns about its axis.
+
+    A disc so flat that its lowest point is anywhere, or everywhere in no time, touches with a fixed one.
 
     Args:
         axis, base: Of the disc, world axes; `base` is any point of the axis.
@@ -143,6 +165,8 @@ def _rim_rate(axis, base, w, n, n_rate, arm, sign):
     turn = vec3.subtract(n_rate, vec3.scale(axis, vec3.dot(n_rate, axis) + vec3.dot(n, axis_rate)))
     turn = vec3.subtract(turn, vec3.scale(axis_rate, along))
     turn = vec3.scale(vec3.subtract(turn, vec3.scale(direction, vec3.dot(direction, turn))), 1.0 / sine)
+    if vec3.norm(turn) > FASTEST:
+        return vec3.cross(w, arm)
     center = vec3.subtract(arm, vec3.scale(direction, sign * radius))
     return vec3.add(vec3.cross(w, center), vec3.scale(turn, sign * radius))
 
@@ -178,12 +202,11 @@ def _write_rates(surfaces, sa, sb, found, c, m, v, w, R, n, carrier, edges, out)
             rate = vec3.scale(across, 1.0 / distance)
     rate_a = vec3.add(spin_a, vec3.scale(rate, round_a))
     rate_b = vec3.add(spin_b, vec3.scale(rate, round_b))
-    # Spokes of a disc that lies on a plane are fixed in the body; its first two points are the lowest.
     kind_a, kind_b = surfaces.kind[sa], surfaces.kind[sb]
-    is_spoke = (kind_a == PLANE or kind_b == PLANE) and out.feature[m] > 1
-    if kind_a == DISCS and not is_spoke:
+    on_plane = kind_a == PLANE or kind_b == PLANE
+    if not _is_fixed(surfaces, kind_a, sa, ra, n, out.feature[m], on_plane):
         rate_a = _rim_rate(*_disc(surfaces, sa, ra), wa, n, rate, arm_a, -1.0)
-    if kind_b == DISCS and not is_spoke:
+    if not _is_fixed(surfaces, kind_b, sb, rb, n, out.feature[m], on_plane):
         rate_b = _rim_rate(*_disc(surfaces, sb, rb), wb, n, rate, arm_b, 1.0)
     if carrier == OF_EDGES:  # the point runs along both edges, so that it stays on both
         c12, xa, xb = vec3.dot(ea, eb), vec3.dot(ea, across), vec3.dot(eb, across)
@@ -242,9 +265,7 @@ def describe_contacts(found, count, slack, surfaces, friction, restitution, mult
         _store(out.frame[m, 1], t1)
         _store(out.frame[m, 2], t2)
         _write_rates(surfaces, sa, sb, found, c, m, v, w, R, n, carrier, found.witness[slot], out)
-        on_plane = kind_a == PLANE or kind_b == PLANE
-        has_disc = (kind_a == DISCS or kind_b == DISCS) and not on_plane
-        is_odd = (carrier == OF_POINTS and not (kind_a == SPHERE and kind_b == SPHERE)) or has_disc
+        is_odd = carrier == OF_POINTS and not (kind_a == SPHERE and kind_b == SPHERE)
         out.curve[m] = MEASURED if is_odd else math.nan
         for k in range(2):
             product = friction[a, k] * friction[b, k]

@@ -5,6 +5,7 @@ located within it.
 """
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,25 +44,15 @@ class EventSearch:
             touch: Contacts that last.
             longest: Where to stop without an event [s].
         """
-        states: dict[float, BodyState] = {0.0: state}
-        integrated = bool(driven.any())
-
-        def motion(t: float) -> BodyState:
-            if t not in states:
-                # What is integrated goes on from the last state before; flight is exact from the start.
-                start = max(s for s in states if s < t) if integrated else 0.0
-                states[t] = self.mover.move(states[start], time + start, t - start, driven, held, touch)
-            return states[t]
-
-        self._motion, self._integrated = motion, integrated
         h = self._safe_step(state, a, alpha, driven, touch, longest)
-        motion(h)
-        while self.mover.failed and h > SHORTEST_STEP:
+        way = self.mover.move(state, time, h, driven, held, touch, self._is_late)
+        while way.failed and h > SHORTEST_STEP:
             # Up to where forces cease to exist: there friction jams, which an impulse ends.
-            states.clear()
-            states[0.0], h = state, 0.5 * h
-            motion(h)
-        h = self._first_meeting(self._before, h)
+            h *= 0.5
+            way = self.mover.move(state, time, h, driven, held, touch, self._is_late)
+        self._motion = motion = cache(way.at)
+        self._integrated = bool(driven.any())
+        h = self._first_meeting(way.end[0])
         h = self._first_stop(state, h, touch)
         return motion(h), h
 
@@ -70,33 +61,10 @@ class EventSearch:
     ) -> float:
         """When g falls from g_start > 0 to g_end < 0 in the time h [s], to an accuracy of g.
 
-        What is integrated costs much to look at: each time tried is the root on the cubic between the states
-        known on both sides of it. Where g jumps, the time after the jump is taken.
+        Where bodies are integrated g may jump, as what touches changes: then the time after that is taken.
         """
-        motion, between = self._motion, self.mover.between
-        if not self._integrated:
-            return find_root(lambda t: g(motion(t)), 0.0, h, g_start, g_end, accuracy)
-        low, high, g_low, g_high, halve = 0.0, h, g_start, g_end, False
-        while high - low > JUMP * h and abs(g_high) > accuracy:
-            start, end, whole, part = motion(low), motion(high), high - low, 0.5
-            if not halve:
-
-                def foreseen(x: float, ends=(start, end), whole=whole) -> float:
-                    return g(between(ends[0], ends[1], whole, x))
-
-                part = find_root(foreseen, 0.0, 1.0, g_low, g_high, accuracy)
-            t = low + part * whole
-            if not low < t < high:
-                t = low + 0.5 * whole
-            value = g(motion(t))
-            if abs(value) <= accuracy:
-                return t
-            if value > 0.0:
-                low, g_low = t, value
-            else:
-                high, g_high = t, value
-            halve = high - low > 0.5 * whole
-        return high
+        narrow = JUMP * h if self._integrated else 0.0
+        return find_root(lambda t: g(self._motion(t)), 0.0, h, g_start, g_end, accuracy, narrow)
 
     def _safe_step(
         self, state: BodyState, a: Array, alpha: Array, driven, touch: Touch, longest: float
@@ -106,6 +74,8 @@ class EventSearch:
         self._reach = finder.reach(state, a, longest) + tolerance
         finder.update_pairs(state, self._reach)
         self._before = finder.gaps(state, tolerance, self._reach)
+        s = self._before.separation
+        self._target = np.where(s > BAND * tolerance, 0.0, np.minimum(s, 0.0) - DEPTH * tolerance)
         # What is integrated may change its acceleration within the step, and damping is one that does.
         slack = np.where(driven, np.linalg.norm(a, axis=1), 0.0)
         slack += finder.model.damping[:, 0] * np.linalg.norm(state.v, axis=1)
@@ -115,15 +85,17 @@ class EventSearch:
     def _gaps(self, state: BodyState) -> Gaps:
         return self.finder.gaps(state, self.tolerance, self._reach)
 
-    def _first_meeting(self, before: Gaps, h: float) -> float:
+    def _excess(self, state: BodyState) -> Array:
+        """How far pairs are from meeting, or those that are close already from getting too deep [m]."""
+        return self._gaps(state).separation - self._target
+
+    def _is_late(self, state: BodyState) -> bool:
+        return bool((self._excess(state) < 0.0).any())
+
+    def _first_meeting(self, h: float) -> float:
         """Cut the step at the first moment at which a pair meets."""
         motion, accuracy = self._motion, MEETING * self.tolerance if self._integrated else 0.0
-        s = before.separation
-        target = np.where(s > BAND * self.tolerance, 0.0, np.minimum(s, 0.0) - DEPTH * self.tolerance)
-
-        def excess(state: BodyState) -> Array:
-            return self._gaps(state).separation - target
-
+        before, target, excess = self._before, self._target, self._excess
         after = self._gaps(motion(h))
         late = after.separation < target
         if not late.any():
@@ -141,7 +113,7 @@ class EventSearch:
             def nearest(state: BodyState, watched=watched) -> float:
                 return float(np.minimum(excess(state)[watched], FAR).min())
 
-            start = max(float(np.minimum((s - target)[watched], FAR).min()), 1e-300)
+            start = max(float(np.minimum((before.separation - target)[watched], FAR).min()), 1e-300)
             h = self._locate(nearest, h, start, nearest(motion(h)), accuracy)
             late = excess(motion(h)) < -DEPTH * self.tolerance
             late[watched] = False

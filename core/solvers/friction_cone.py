@@ -16,13 +16,22 @@ Limits: with friction there may be no forces at all (Painleve 1895: a rod that s
 several. Then the residual stays large and the caller takes an impulse instead.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..jit import kernel
+from .cone_newton import (
+    NEAR,
+    NEWTON_STEPS,
+    ROUND_OFF,
+    SHORTEST,
+    natural_map,
+    projection_derivative,
+    scale_system,
+    solve_newton,
+    sweep_contacts,
+)
 from .lcp import Array
 
 # How far A is moved from singular, in parts of its diagonal, in the proximal steps: much at first, as
@@ -30,9 +39,8 @@ from .lcp import Array
 PROXIMAL = (1e-4, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-8, 1e-9, 1e-9, 1e-9)
 CLOSE = 1e-8  # for forces of a moment ago, which mostly are close enough to start from
 GOOD_ENOUGH = 1e-12  # residual relative to b at which the search ends
-ROUND_OFF, NEAR = 1e-13, 1e-10  # where Newton's method ends, and where it ends when it stops improving
 ACCEPTED = 1e-9  # and the largest that counts as a solution
-NEWTON_STEPS, SWEEPS = 40, 60
+SWEEPS = np.int64(60)
 
 
 class ConeSolution(NamedTuple):
@@ -92,86 +100,19 @@ def cone_residual(A, b: Array, friction: Array, f: Array, slip: Array | None = N
 def _scaled_problem(A, b: Array, friction: Array, slip: Array | None) -> tuple[_Problem, Array]:
     """The problem, scaled so that contacts of bodies of very different masses count alike, and the scales."""
     m = len(b)
-    scale = np.repeat(1.0 / np.sqrt(A.diagonal().reshape(m, 3).mean(axis=1)), 3)
     slip = np.zeros((m, 2)) if slip is None else slip
-    scaled = b.ravel() * scale
-    load = float(np.abs(scaled).max(initial=0.0))
     friction = np.ascontiguousarray(friction)
-    return _Problem(_scaled(A, scale), scaled, friction, slip, np.asarray(slip.any(axis=1)), load), scale
-
-
-def _scaled(A, scale: Array):
     if isinstance(A, np.ndarray):
-        return A * scale[:, None] * scale
+        scaled_A, scaled, scale = np.empty_like(A), np.empty(3 * m), np.empty(3 * m)
+        load = scale_system(A, b, scaled_A, scaled, scale)
+        return _Problem(scaled_A, scaled, friction, slip, np.asarray(slip.any(axis=1)), load), scale
     from scipy.sparse import diags
 
-    return (diags(scale) @ A @ diags(scale)).tocsr()
-
-
-@kernel
-def natural_map(f, w, friction, slip, slips, F_out):
-    """F(f) = f - projection of f - w on what the conditions allow, rows of three as vectors (3 m,).
-
-    Returns:
-        The largest |F_i|, and F . F.
-    """
-    largest, merit = 0.0, 0.0
-    for c in range(friction.shape[0]):
-        i = 3 * c
-        normal = max(f[i] - w[i], 0.0)
-        limit = friction[c] * normal
-        if slips[c]:
-            t1, t2 = -limit * slip[c, 0], -limit * slip[c, 1]
-        else:
-            t1, t2 = f[i + 1] - w[i + 1], f[i + 2] - w[i + 2]
-            size = math.sqrt(t1 * t1 + t2 * t2)
-            if size > limit:
-                t1, t2 = t1 * limit / size, t2 * limit / size
-        F_out[i], F_out[i + 1], F_out[i + 2] = f[i] - normal, f[i + 1] - t1, f[i + 2] - t2
-        for k in range(3):
-            largest = max(largest, abs(F_out[i + k]))
-            merit += F_out[i + k] * F_out[i + k]
-    return largest, merit
-
-
-@kernel
-def projection_derivative(f, w, friction, slip, slips, P_out):
-    """Derivative of the projection at f - w, vectors (3 m,), shape (m, 3, 3)."""
-    for c in range(friction.shape[0]):
-        P = P_out[c]
-        for i in range(3):
-            P[i, 0], P[i, 1], P[i, 2] = 0.0, 0.0, 0.0
-        normal = f[3 * c] - w[3 * c]
-        if normal <= 0.0:
-            continue
-        P[0, 0] = 1.0
-        if slips[c]:
-            P[1, 0], P[2, 0] = -friction[c] * slip[c, 0], -friction[c] * slip[c, 1]
-            continue
-        t1, t2 = f[3 * c + 1] - w[3 * c + 1], f[3 * c + 2] - w[3 * c + 2]
-        size, limit = math.sqrt(t1 * t1 + t2 * t2), friction[c] * normal
-        if size <= limit:  # sticks
-            P[1, 1], P[2, 2] = 1.0, 1.0
-            continue
-        t1, t2, part = t1 / size, t2 / size, limit / size
-        P[1, 0], P[2, 0] = friction[c] * t1, friction[c] * t2
-        P[1, 1], P[2, 2] = part * (1.0 - t1 * t1), part * (1.0 - t2 * t2)
-        P[1, 2], P[2, 1] = -part * t1 * t2, -part * t1 * t2
-
-
-@kernel
-def newton_matrix(A, P, softness, matrix_out):
-    """dF = I - P (I - A - softness I), shape (3 m, 3 m), for the blocks P, shape (m, 3, 3)."""
-    n = A.shape[0]
-    for c in range(P.shape[0]):
-        for i in range(3):
-            row = matrix_out[3 * c + i]
-            p0, p1, p2 = P[c, i, 0], P[c, i, 1], P[c, i, 2]
-            for j in range(n):
-                row[j] = p0 * A[3 * c, j] + p1 * A[3 * c + 1, j] + p2 * A[3 * c + 2, j]
-            for k in range(3):
-                row[3 * c + k] += (softness - 1.0) * P[c, i, k]
-            row[3 * c + i] += 1.0
+    scale = np.repeat(1.0 / np.sqrt(A.diagonal().reshape(m, 3).mean(axis=1)), 3)
+    scaled = b.ravel() * scale
+    load = float(np.abs(scaled).max(initial=0.0))
+    scaled_A = (diags(scale) @ A @ diags(scale)).tocsr()
+    return _Problem(scaled_A, scaled, friction, slip, np.asarray(slip.any(axis=1)), load), scale
 
 
 def _evaluate(problem: _Problem, f: Array, w: Array) -> tuple[Array, float, float]:
@@ -198,7 +139,12 @@ def _proximal_newton(problem: _Problem, f: Array) -> tuple[Array, float]:
 
 
 def _newton(problem: _Problem, anchor: Array, softness: float) -> Array:
-    """Solve F = 0 for w = A f + b + softness (f - anchor), from the anchor on."""
+    """Solve F = 0 for w = A f + b + softness (f - anchor), from the anchor on: `solve_newton` for any A."""
+    if isinstance(problem.A, np.ndarray):
+        n, f = len(anchor), anchor.copy()
+        work, P, matrix = np.empty((8, n)), np.empty((n // 3, 3, 3)), np.empty((n, n))
+        solve_newton(*problem, softness, work, P, matrix, f)
+        return f
     shifted = problem.b - softness * anchor
     f, w = anchor, problem.A @ anchor + problem.b
     F, size, merit = _evaluate(problem, f, w)
@@ -214,7 +160,7 @@ def _newton(problem: _Problem, anchor: Array, softness: float) -> Array:
             w_trial = problem.A @ trial + (shifted + softness * trial)
             F_trial, size_trial, merit_trial = _evaluate(problem, trial, w_trial)
             better = merit_trial < merit * (1.0 - 1e-4 * length)
-            if better or length < 1e-3 or size <= NEAR * problem.load:
+            if better or length < SHORTEST or size <= NEAR * problem.load:
                 break
             length *= 0.5
         if not better and size <= NEAR * problem.load:
@@ -228,13 +174,6 @@ def _newton_step(problem: _Problem, f: Array, w: Array, F: Array, softness: floa
     A, m = problem.A, len(problem.friction)
     P = np.empty((m, 3, 3))
     projection_derivative(f, w, problem.friction, problem.slip, problem.slips, P)
-    if isinstance(A, np.ndarray):
-        from scipy.linalg.lapack import dgesv  # pyright: ignore[reportAttributeAccessIssue]
-
-        matrix = np.empty((3 * m, 3 * m))
-        newton_matrix(A, P, softness, matrix)
-        _, _, step, singular = dgesv(matrix, -F)
-        return None if singular or not np.isfinite(step).all() else step
     from scipy.sparse import bsr_matrix, identity
     from scipy.sparse.linalg import splu
 
@@ -250,23 +189,6 @@ def _newton_step(problem: _Problem, f: Array, w: Array, F: Array, softness: floa
 
 def _sweep(problem: _Problem, f: Array) -> Array:
     """Sweeps over the contacts one by one, which bring Newton's method close enough to converge."""
-    A = problem.A if isinstance(problem.A, np.ndarray) else problem.A.toarray()
-    m = len(problem.friction)
-    f = f.copy()
-    for _ in range(SWEEPS):
-        for c in range(m):
-            rows = slice(3 * c, 3 * c + 3)
-            w = A[rows] @ f + problem.b[rows]
-            block = A[rows, rows]
-            normal = max(0.0, f[3 * c] - w[0] / block[0, 0])
-            limit = problem.friction[c] * normal
-            if problem.slips[c]:
-                tangential = -limit * problem.slip[c]
-            else:
-                w_t = w[1:] + block[1:, 0] * (normal - f[3 * c])
-                tangential = f[rows][1:] - w_t / np.linalg.eigvalsh(block[1:, 1:])[-1]
-                size = float(np.hypot(*tangential))
-                if size > limit:
-                    tangential *= limit / size
-            f[rows] = [normal, *tangential]
+    A, f = (problem.A if isinstance(problem.A, np.ndarray) else problem.A.toarray()), f.copy()
+    sweep_contacts(A, problem.b, problem.friction, problem.slip, problem.slips, SWEEPS, f)
     return f
