@@ -20,7 +20,8 @@ from .papers import (
     painleve_rod,
     table,
 )
-from .stacks import arch, brick_wall, heavy_on_light, overlapping_cubes, pyramid, stack
+from .spinning import euler_disk, tippe_top
+from .stacks import arch, brick_wall, card_house, heavy_on_light, overlapping_cubes, pyramid, stack
 
 __all__ = [
     "arch",
@@ -31,10 +32,12 @@ __all__ = [
     "bouncing_ball",
     "brick_overhang",
     "brick_wall",
+    "card_house",
     "contacts_of_all_kinds",
     "cube_grid",
     "dice",
     "dominoes",
+    "euler_disk",
     "free_fall",
     "funnel",
     "head_on_spheres",
@@ -51,4 +54,5 @@ __all__ = [
     "spinning_body",
     "stack",
     "table",
+    "tippe_top",
 ]

@@ -28,11 +28,13 @@ def sliding_block(*, speed: float, friction: float, direction: float = 0.0) -> t
     return scene
 
 
-def block_on_ramp(*, angle: float, friction: float) -> topple.Scene:
-    """A flat block (1 x 1 x 0.25 m) at rest on a plane that falls at `angle` [rad] towards +x.
+def block_on_ramp(
+    *, angle: float, friction: float, size: tuple[float, float, float] = (1.0, 1.0, 0.25)
+) -> topple.Scene:
+    """A block at rest on a plane that falls at `angle` [rad] towards +x; flat, if no size is given.
 
-    Flat, so that it slides before it tips (b / h = 4). Answer: sticks if and only if
-    angle < atan(mu); else it slides down with a = g (sin(angle) - mu cos(angle)).
+    A flat one slides before it tips (b / h = 4). Answer: sticks if and only if angle < atan(mu); else it
+    slides down with a = g (sin(angle) - mu cos(angle)). One with b / h < mu tips at atan(b / h).
     """
     normal = (math.sin(angle), 0.0, math.cos(angle))
     scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
@@ -40,9 +42,9 @@ def block_on_ramp(*, angle: float, friction: float) -> topple.Scene:
     scene.add(
         topple.Body(
             "block",
-            topple.Box((1.0, 1.0, 0.25)),
+            topple.Box(size),
             mass=1.0,
-            position=(0.125 * normal[0], 0.0, 0.125 * normal[2]),
+            position=(0.5 * size[2] * normal[0], 0.0, 0.5 * size[2] * normal[2]),
             orientation=(math.cos(angle / 2), 0.0, math.sin(angle / 2), 0.0),
             friction=friction,
         )

@@ -93,6 +93,46 @@ def arch(
     return scene
 
 
+def card_house(levels: int = 4, *, friction: float = 0.5) -> topple.Scene:
+    """Pairs of cards that lean on each other at 65 degrees, `levels` pairs at the bottom and one at the top.
+
+    Cards of 1 x .7 x .02 m and 5 kg; flat ones lie from peak to peak and carry the pairs above. A card that
+    leans pushes its foot out with cot(65 deg) / 2 of its own load: less than .5.
+    """
+    scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
+    scene.add(floor(friction=friction))
+    angle, length, thick, gap = math.radians(65.0), 1.0, 0.02, 0.01
+    cosine, sine = math.cos(angle), math.sin(angle)
+    peaks = 2.0 * (length * cosine + thick * sine) + gap  # from peak to peak
+    height = length * sine + thick * cosine
+
+    def add(name: str, size, place, turn: float) -> None:
+        orientation = (math.cos(turn / 2), 0.0, math.sin(turn / 2), 0.0)
+        scene.add(
+            topple.Body(
+                name, topple.Box(size), mass=5.0, position=place, orientation=orientation, friction=friction
+            )
+        )
+
+    for level in range(levels):
+        base = level * (height + thick)
+        for k in range(levels - level):
+            x = (k + 0.5 * level) * peaks
+            for side in (-1, 1):
+                away = 0.5 * (length * cosine + thick * sine)
+                place = (x + side * away, 0.0, base + 0.5 * height)
+                add(
+                    f"card_{level}_{k}_{'left' if side < 0 else 'right'}",
+                    (length, 0.7, thick),
+                    place,
+                    side * angle,
+                )
+            if k > 0:
+                place = (x - 0.5 * peaks, 0.0, base + height + 0.5 * thick)
+                add(f"card_{level}_{k}_flat", (peaks - gap, 0.7, thick), place, 0.0)
+    return scene
+
+
 def pyramid(height: int = 15) -> topple.Scene:
     """Layers of k x k boxes of 2 m, k = height ... 1, dropped from gaps of 0.5 m: 1240 boxes for 15.
 
