@@ -7,7 +7,7 @@ ones, and kinematic ones that are released at some time.
 Legend: p_WC centre of mass in the world, v_WC its velocity, R_WB body to world axes, w_WB angular velocity.
 """
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,10 +41,57 @@ def rotation_matrices(orientation: Array) -> Array:
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
+class MassTable(NamedTuple):
+    """What energy and momentum need of a scene's bodies; those that no force moves have no mass.
+
+    Attributes:
+        mass: [kg], shape (bodies,).
+        inertia: About the centres of mass in body axes [kg m^2], shape (bodies, 3, 3).
+        center: Centres of mass in the bodies' frames [m], shape (bodies, 3).
+        gravity: [m/s^2], shape (3,).
+    """
+
+    mass: Array
+    inertia: Array
+    center: Array
+    gravity: Array
+
+    @classmethod
+    def of(cls, scene: Scene) -> "MassTable":
+        """That of a scene as it is now."""
+        bodies = scene.bodies
+        return cls(
+            np.array([body.mass if body.is_movable else 0.0 for body in bodies]),
+            np.array([body.inertia * body.is_movable for body in bodies]).reshape(-1, 3, 3),
+            np.array([body.center_of_mass for body in bodies]).reshape(-1, 3),
+            scene.gravity,
+        )
+
+    def centers_of_mass(self, states: States) -> Array:
+        """As the function of this name."""
+        R_WB = rotation_matrices(states.orientation)
+        return states.position + np.einsum("...nij,nj->...ni", R_WB, self.center)
+
+    def kinetic_energy(self, states: States) -> Array:
+        """As the function of this name."""
+        v_WC = states.linear_velocity
+        spin = (states.angular_velocity * self.spin_momenta(states)).sum(axis=-1)
+        return ((self.mass * (v_WC * v_WC).sum(axis=-1) + spin) / 2).sum(axis=-1)
+
+    def potential_energy(self, states: States) -> Array:
+        """As the function of this name."""
+        return -(self.mass * (self.centers_of_mass(states) @ self.gravity)).sum(axis=-1)
+
+    def spin_momenta(self, states: States) -> Array:
+        """R I R^T w_WB of each body [kg m^2/s], shape (..., bodies, 3)."""
+        R_WB = rotation_matrices(states.orientation)
+        w_B = np.einsum("...nji,...nj->...ni", R_WB, states.angular_velocity)
+        return np.einsum("...nij,njk,...nk->...ni", R_WB, self.inertia, w_B)
+
+
 def centers_of_mass(scene: Scene, states: States) -> Array:
     """Centres of mass p_WC, world frame [m], shape (..., bodies, 3); `position` is the body origin."""
-    p_BC = np.array([body.center_of_mass for body in scene.bodies]).reshape(-1, 3)
-    return states.position + np.einsum("...nij,nj->...ni", rotation_matrices(states.orientation), p_BC)
+    return MassTable.of(scene).centers_of_mass(states)
 
 
 def kinetic_energy(scene: Scene, states: States) -> Array:
@@ -52,9 +99,7 @@ def kinetic_energy(scene: Scene, states: States) -> Array:
 
     Equation: T = sum of (m v_WC^2 + w_WB . I w_WB) / 2
     """
-    v_WC = states.linear_velocity
-    spin = (states.angular_velocity * _spin_momenta(scene, states)).sum(axis=-1)
-    return ((_masses(scene) * (v_WC * v_WC).sum(axis=-1) + spin) / 2).sum(axis=-1)
+    return MassTable.of(scene).kinetic_energy(states)
 
 
 def potential_energy(scene: Scene, states: States) -> Array:
@@ -62,7 +107,7 @@ def potential_energy(scene: Scene, states: States) -> Array:
 
     Equation: U = -sum of m g . p_WC
     """
-    return -(_masses(scene) * (centers_of_mass(scene, states) @ scene.gravity)).sum(axis=-1)
+    return MassTable.of(scene).potential_energy(states)
 
 
 def total_energy(scene: Scene, states: States) -> Array:
@@ -72,7 +117,7 @@ def total_energy(scene: Scene, states: States) -> Array:
 
 def linear_momentum(scene: Scene, states: States) -> Array:
     """Linear momentum of all bodies, world frame [kg m/s], shape (..., 3)."""
-    return (_masses(scene)[:, None] * states.linear_velocity).sum(axis=-2)
+    return (MassTable.of(scene).mass[:, None] * states.linear_velocity).sum(axis=-2)
 
 
 def angular_momentum(scene: Scene, states: States) -> Array:
@@ -80,17 +125,6 @@ def angular_momentum(scene: Scene, states: States) -> Array:
 
     Equation: L = sum of p_WC x m v_WC + I w_WB
     """
-    momenta = _masses(scene)[:, None] * states.linear_velocity
-    return (np.cross(centers_of_mass(scene, states), momenta) + _spin_momenta(scene, states)).sum(axis=-2)
-
-
-def _masses(scene: Scene) -> Array:
-    return np.array([body.mass if body.is_movable else 0.0 for body in scene.bodies])
-
-
-def _spin_momenta(scene: Scene, states: States) -> Array:
-    """R I R^T w_WB of each body [kg m^2/s], shape (..., bodies, 3)."""
-    inertia = np.array([body.inertia * body.is_movable for body in scene.bodies]).reshape(-1, 3, 3)
-    R_WB = rotation_matrices(states.orientation)
-    w_B = np.einsum("...nji,...nj->...ni", R_WB, states.angular_velocity)
-    return np.einsum("...nij,njk,...nk->...ni", R_WB, inertia, w_B)
+    table = MassTable.of(scene)
+    momenta = table.mass[:, None] * states.linear_velocity
+    return (np.cross(table.centers_of_mass(states), momenta) + table.spin_momenta(states)).sum(axis=-2)

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from .compilation import compile_kernels
-from .diagnostics import total_energy
+from .diagnostics import MassTable
 from .dynamics.body_state import BodyState, origin_pose
 from .errors import SceneError, SolverError
 from .files import write_whole
@@ -93,6 +93,7 @@ class Simulation:
         self._pipeline, self._order = _build_pipeline(scene, self.solver)
         self._model = self._pipeline.model
         self._rank = np.argsort(self._order)
+        self._masses = MassTable.of(scene)
         self._warnings: list[str] = []
         self._report_overlaps()
 
@@ -153,7 +154,8 @@ class Simulation:
 
     def energy(self) -> float:
         """Kinetic and potential energy of the bodies that move by forces [J]."""
-        return float(total_energy(self.scene, self.state))
+        state = self.state
+        return float(self._masses.kinetic_energy(state) + self._masses.potential_energy(state))
 
     def advance(self, seconds: float) -> None:
         """Advance by a time [s]: in equal steps no longer than the solver's, or from event to event.

@@ -64,6 +64,8 @@ def _describe(value: Any, arrays: list[np.ndarray]) -> Any:
     if isinstance(value, dict):
         return {"dict": [[_describe(k, arrays), _describe(v, arrays)] for k, v in value.items()]}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
+        if all(type(item) in _PLAIN for item in value):  # events, of which there are many
+            return {"named": type(value).__name__, "values": value}
         return {"named": type(value).__name__, "items": [_describe(item, arrays) for item in value]}
     for name, group in _GROUPS.items():
         if type(value) is group:
@@ -79,6 +81,8 @@ def _rebuild(node: Any, archive: Any, types: dict[str, type]) -> Any:
         return node["plain"]
     if "dict" in node:
         return {_rebuild(k, archive, types): _rebuild(v, archive, types) for k, v in node["dict"]}
+    if "values" in node:
+        return types[node["named"]](*node["values"])
     if "named" in node:
         return types[node["named"]](*(_rebuild(item, archive, types) for item in node["items"]))
     (name, items), *_ = node.items()
