@@ -27,7 +27,7 @@ class BakeRequest:
 
     Attributes:
         build: Makes the scene and remarks about it; takes its time, needs no Blender.
-        solver: A solver object of the core.
+        solver: Makes a solver object of the core; takes its time, needs no Blender.
         first_frame: Frame number of the start.
         frames: Frames after the start.
         fps: Frames per second.
@@ -40,7 +40,7 @@ class BakeRequest:
     """
 
     build: Callable[[], tuple[core.Scene, tuple[str, ...]]]
-    solver: core.ImpulseSolver | core.AnalyticSolver
+    solver: Callable[[], core.ImpulseSolver | core.AnalyticSolver]
     first_frame: int
     frames: int
     fps: float
@@ -102,7 +102,8 @@ def _bake(request: BakeRequest, cancelled: Callable[[], bool]) -> Iterator[Event
     core.compile_kernels()
     yield StageBegan("prepare")
     scene, notes = request.build()
-    simulation = core.Simulation(scene, request.solver)
+    solver = request.solver()
+    simulation = core.Simulation(scene, solver)
     header = BakeHeader(
         names=tuple(body.name for body in scene.bodies),
         dynamic=tuple(body.name for body in scene.bodies if body.is_movable),
@@ -110,7 +111,7 @@ def _bake(request: BakeRequest, cancelled: Callable[[], bool]) -> Iterator[Event
         frames=request.frames,
         fps=request.fps,
         metres=request.metres,
-        inputs=fingerprint.of_scene(scene, request.solver, request.fps),
+        inputs=fingerprint.of_scene(scene, solver, request.fps),
         watched=request.watched,
     )
     keeper = _Keeper(request.store)

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import bpy
 
 from .. import core
-from . import live_bakes, messages
+from . import messages
 from .live_bakes import LiveBake
-from .scene_reader import read_scene
 from .trajectory_writer import EVERY_FRAME, KeyChoice, write_trajectory
 
 
@@ -22,29 +21,6 @@ class BakeSummary:
     frames: int
     max_penetration: float
     warnings: tuple[str, ...]
-
-
-def prepare(
-    context: bpy.types.Context,
-    *,
-    on_disk: bool,
-    resume_at: int | None = None,
-    until_rest: float | None = None,
-) -> LiveBake:
-    """Read the context's scene; the bake that comes back has not begun yet.
-
-    Raises:
-        ToppleError: Says what to change; the scene is as it was.
-    """
-    reading = read_scene(context)
-    return live_bakes.prepare(
-        context.scene,
-        context.view_layer,
-        reading,
-        on_disk=on_disk,
-        resume_at=resume_at,
-        until_rest=until_rest,
-    )
 
 
 def bake_now(bake: LiveBake, progress: Callable[[str, int, int], None]) -> None:
@@ -79,7 +55,8 @@ def summary(bake: LiveBake) -> BakeSummary:
     """What a bake that has ended has to say."""
     notes = bake.job.notes if bake.job is not None else []
     outcome = bake.outcome
-    missing = [target.name for target in bake.keyed if target.name not in bake.objects()]
+    objects = bake.objects()
+    missing = [target.name for target in bake.keyed if target.name not in objects]
     return BakeSummary(
         bodies=len(bake.keyed),
         frames=max(len(bake.frames) - 1, 0),

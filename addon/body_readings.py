@@ -11,7 +11,7 @@ import numpy as np
 from .. import core
 from . import messages
 from .body_shapes import collision_shape
-from .rigid_frames import continuous_signs, rotation_of, wxyz_from_rotation
+from .rigid_frames import continuous_signs, wxyz_of
 from .units import LengthUnit
 
 
@@ -22,7 +22,8 @@ class BodyReading:
     Attributes:
         name: Name of the object and of its body.
         shape: The shape chosen; see `body_shapes.collision_shape`.
-        world: World matrix [Blender units], shape (4, 4).
+        position: Origin in the world [Blender units], shape (3,).
+        orientation: Of the body in the world (w, x, y, z), shape (4,).
         stretch: From object coordinates to the axes of the body, shape (3, 3).
         vertices: Vertices in object coordinates, shape (n, 3).
         triangles: Rows of three indices of vertices, shape (m, 3).
@@ -32,7 +33,8 @@ class BodyReading:
 
     name: str
     shape: str
-    world: np.ndarray
+    position: np.ndarray
+    orientation: np.ndarray
     stretch: np.ndarray
     vertices: np.ndarray
     triangles: np.ndarray
@@ -127,8 +129,8 @@ def _body(reading: BodyReading, shape: core.Shape, unit: LengthUnit, fps: float)
     return core.Body(
         reading.name,
         shape,
-        position=unit.to_si(reading.world[:3, 3]),
-        orientation=wxyz_from_rotation(rotation_of(reading.world)),
+        position=unit.to_si(reading.position),
+        orientation=reading.orientation,
         motion=None if reading.path is None else _motion(reading.path, unit, fps),
         **reading.options,
     )
@@ -136,5 +138,5 @@ def _body(reading: BodyReading, shape: core.Shape, unit: LengthUnit, fps: float)
 
 def _motion(path: np.ndarray, unit: LengthUnit, fps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Times [s], positions [m] and orientations of an animated body."""
-    orientations = continuous_signs(wxyz_from_rotation(rotation_of(path)))
+    orientations = continuous_signs(wxyz_of(path))
     return np.arange(len(path)) / fps, unit.to_si(path[:, :3, 3]), orientations

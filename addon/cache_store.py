@@ -4,7 +4,7 @@
     scene.json          what was solved, for topple.Scene.load
     objects.npz         what keyframes depend on besides the bodies' paths (see `object_channels`)
     frame_000012.npz    one file per frame, so that a bake that is killed keeps every frame it wrote
-    checkpoint_000010   all that the coming steps depend on; a bake resumes from one of these
+    checkpoint_000020   all that the coming steps depend on; a bake resumes from one of these
     report.json         what the solver found, and who touched whom
 
 Each file appears whole or not at all.
@@ -30,9 +30,9 @@ from . import messages
 from .bake_frames import ARRAYS, BakedFrame
 
 SCHEMA, VERSION = "topple-bake", 1
-CHECKPOINT_EVERY = (
-    10  # frames, at first; twice as many whenever more than this many checkpoints would be kept:
-)
+# Frames between checkpoints at first (one takes as long as many frames take to be written); twice as many
+# whenever more than this many checkpoints would be kept:
+CHECKPOINT_EVERY = 20
 CHECKPOINTS = 8
 
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile)

@@ -8,7 +8,7 @@ from pathlib import Path
 import bpy
 
 from .. import core
-from . import messages
+from . import live_bakes, messages
 
 COMMAND = "topple"
 
@@ -20,15 +20,23 @@ def run(arguments: Sequence[str]) -> int:
     if not folder.is_dir():
         return _fail(messages.missing_folder(str(folder)))
 
-    from .baking import bake_now, prepare, summary, write_keyframes  # loads the solver
+    from .baking import bake_now, summary, write_keyframes  # loads the solver
+    from .scene_reader import read_scene
 
+    context, resume_at = bpy.context, sys.maxsize if options.resume else None
     try:
-        bake = prepare(bpy.context, on_disk=options.resume, resume_at=sys.maxsize if options.resume else None)
+        bake = live_bakes.prepare(
+            context.scene,
+            context.view_layer,
+            read_scene(context),
+            on_disk=options.resume,
+            resume_at=resume_at,
+        )
         bake_now(bake, _print_progress)
     except core.ToppleError as error:
         return _fail(str(error))
     told = summary(bake)
-    write_keyframes(bpy.context, bake)
+    write_keyframes(context, bake)
     bpy.ops.wm.save_as_mainfile(filepath=str(options.output.absolute()), copy=True, check_existing=False)
     for warning in told.warnings:
         print(f"topple: {warning}", file=sys.stderr)

@@ -3,6 +3,7 @@
 from __future__ import annotations  # naming core's types must not load the solver
 
 import hashlib
+import json
 from functools import cached_property
 from typing import Any
 
@@ -16,9 +17,7 @@ MAX_NAMED = 3  # changes told one by one; the rest is counted
 
 def digest(value: Any) -> str:
     """A short hash of nested plain values and arrays."""
-    state = hashlib.blake2b(digest_size=8)
-    _feed(value, state)
-    return state.hexdigest()
+    return hashlib.blake2b(_ENCODER.encode(value).encode(), digest_size=8).hexdigest()
 
 
 def of_scene(scene: core.Scene, solver: object, fps: float) -> dict[str, Any]:
@@ -38,7 +37,7 @@ def of_scene(scene: core.Scene, solver: object, fps: float) -> dict[str, Any]:
         values = dict(vars(body))
         motion, shape = values.pop("motion"), values.pop("shape")
         shapes[id(shape)] = shapes.get(id(shape)) or digest(shape)
-        inputs[f"body '{body.name}'"] = digest([sorted(values.items()), shapes[id(shape)]])
+        inputs[f"body '{body.name}'"] = digest([values, shapes[id(shape)]])
         if motion is not None:
             inputs[f"animation of '{body.name}'"] = [digest(row) for row in zip(*motion, strict=True)]
     return inputs
@@ -67,20 +66,19 @@ def sentence(names: list[str]) -> str:
     return messages.changed(names[:MAX_NAMED], len(names) - MAX_NAMED)
 
 
-def _feed(value: Any, state: Any) -> None:
+def _plainer(value: Any) -> Any:
+    """What stands for a value that JSON does not know."""
     if isinstance(value, np.ndarray):
-        state.update(f"{value.dtype.str}{value.shape}".encode())
-        state.update(np.ascontiguousarray(value).tobytes())
-    elif isinstance(value, dict):
-        _feed(sorted(value.items()), state)
-    elif isinstance(value, list | tuple):
-        state.update(f"{len(value)}(".encode())
-        for item in value:
-            _feed(item, state)
-    elif isinstance(value, core.Shape):
-        state.update(type(value).__name__.encode())
+        content = hashlib.blake2b(np.ascontiguousarray(value).tobytes(), digest_size=8).hexdigest()
+        return [value.dtype.str, value.shape, content]
+    if isinstance(value, core.Shape):
         # What a shape works out and keeps (hull, mass) follows from what it was made from.
         kept = {name for name, item in vars(type(value)).items() if isinstance(item, cached_property)}
-        _feed({name: item for name, item in vars(value).items() if name not in kept}, state)
-    else:
-        state.update(f"{type(value).__name__}:{value!r};".encode())
+        given = {name: item for name, item in vars(value).items() if name not in kept}
+        return [type(value).__name__, given]
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    return list(value) if hasattr(value, "__len__") else f"{type(value).__name__}:{value!r}"
+
+
+_ENCODER = json.JSONEncoder(default=_plainer, sort_keys=True)

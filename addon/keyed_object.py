@@ -1,16 +1,18 @@
 """What a dynamic object's keyframes depend on besides the path of its body."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import bpy
 import numpy as np
 from mathutils import Matrix, Quaternion
-from scipy.spatial.transform import Rotation
 
 from .. import core
 from . import messages
 from .keyframes import find_curve_holder
 from .object_channels import KeyedObject
 from .previous_animation import TRANSFORM_PATHS, state_before_bake
-from .rigid_frames import rotation_of
+from .rigid_frames import multiply_quaternions
 from .rotation_channels import rotation_path
 
 DELTA_PATHS = ("delta_location", "delta_rotation_euler", "delta_rotation_quaternion")
@@ -42,26 +44,42 @@ def check_can_be_keyed(obj: bpy.types.Object) -> None:
         raise core.SceneError(messages.ANIMATED_DELTA, body=obj.name)
 
 
-def read_keyed_object(
-    obj: bpy.types.Object,
-    world: np.ndarray,
-    parent: np.ndarray | None,
-    carrier: str | None,
-    carrier_world: np.ndarray | None,
-) -> KeyedObject:
-    """Read the transform channels of an object evaluated at the first frame."""
-    delta_rotation = _scipy_rotation(_delta_rotation(obj))
-    return KeyedObject(
-        name=obj.name,
-        rotation_mode=obj.rotation_mode,
-        rotation_start=np.array(getattr(obj, rotation_path(obj.rotation_mode))),
-        rotation=delta_rotation * _scipy_rotation(_channel_rotation(obj)),
-        delta_location=np.array(obj.delta_location),
-        delta_rotation=delta_rotation,
-        body_rotation=rotation_of(world),
-        parent=parent,
-        carrier=carrier,
-        carrier_world=carrier_world,
+class Parenting(NamedTuple):
+    """The last three fields of `KeyedObject`."""
+
+    parent: np.ndarray | None
+    carrier: str | None
+    carrier_world: np.ndarray | None
+
+
+NO_PARENT = Parenting(None, None, None)
+
+
+def read_keyed_objects(
+    objects: Sequence[bpy.types.Object], orientations: Sequence[np.ndarray], parentings: Sequence[Parenting]
+) -> tuple[KeyedObject, ...]:
+    """Read the transform channels of objects evaluated at the first frame.
+
+    Args:
+        objects: The evaluated objects.
+        orientations: Of their bodies in the world, quaternions (w, x, y, z).
+        parentings: What their parents do.
+    """
+    channel = _unit([_channel_rotation(obj) for obj in objects])
+    delta = _unit([_delta_rotation(obj) for obj in objects])
+    rotation = multiply_quaternions(delta, channel)
+    return tuple(
+        KeyedObject(
+            obj.name,
+            obj.rotation_mode,
+            np.array(getattr(obj, rotation_path(obj.rotation_mode))),
+            rotation[i],
+            np.array(obj.delta_location),
+            delta[i],
+            orientations[i],
+            *parentings[i],
+        )
+        for i, obj in enumerate(objects)
     )
 
 
@@ -94,6 +112,7 @@ def _delta_rotation(obj: bpy.types.Object) -> Quaternion:
     return delta.to_quaternion()
 
 
-def _scipy_rotation(quaternion: Quaternion) -> Rotation:
-    w, x, y, z = quaternion
-    return Rotation.from_quat((x, y, z, w))
+def _unit(quaternions: Sequence[Quaternion]) -> np.ndarray:
+    """Quaternions (w, x, y, z) of unit length in double precision, shape (n, 4)."""
+    values = np.array(quaternions, dtype=np.float64).reshape(-1, 4)
+    return values / np.linalg.norm(values, axis=1, keepdims=True)

@@ -7,6 +7,7 @@ loading another file cannot leave a stale pointer.
 from __future__ import annotations  # naming core's types must not load the solver
 
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -106,21 +107,20 @@ class LiveBake:
 
     def objects(self) -> dict[str, bpy.types.Object]:
         """The objects of the bake by the names they had: renamed ones too, deleted ones not."""
-        found = {}
-        for target in self.keyed:
-            obj = bpy.data.objects.get(target.name)
-            if obj is not None and obj.topple.bake_name == target.name:
-                found[target.name] = obj
+        here = own_objects()
+        found = {
+            name: here[name] for name in self._wanted if name in here and here[name].topple.bake_name == name
+        }
         if len(found) < len(self.keyed):
-            for obj in bpy.data.objects:
+            for own_name, obj in here.items():
                 name = obj.topple.bake_name
-                if name and name != obj.name and name not in found and name in self._wanted:
+                if name and name != own_name and name not in found and name in self._wanted:
                     found[name] = obj
         return found
 
     @cached_property
-    def _wanted(self) -> frozenset[str]:
-        return frozenset(target.name for target in self.keyed)
+    def _wanted(self) -> dict[str, None]:
+        return dict.fromkeys(target.name for target in self.keyed)
 
     def solved_scene(self) -> core.Scene | None:
         """What was solved; None until it is known, or where its file is lost."""
@@ -184,7 +184,7 @@ def prepare(
                 earlier.store.copy_to(folder)
     request = BakeRequest(
         build=lambda: reading.built,
-        solver=solver_of(scene.topple),
+        solver=solver_maker(scene.topple),
         first_frame=reading.first_frame,
         frames=reading.frames,
         fps=reading.fps,
@@ -208,13 +208,19 @@ def prepare(
         job=job,
         earlier=earlier,
     )
+    here = own_objects()
     for target in reading.keyed:
-        bpy.data.objects[target.name].topple.bake_name = target.name
+        here[target.name].topple.bake_name = target.name
     _live[key] = bake
     problems.pop(key, None)
     scene.topple.cache_path = _stored_path(store.folder) if store is not None else ""
     watch.forget()
     return bake
+
+
+def own_objects() -> dict[str, bpy.types.Object]:
+    """The file's objects by name, but for linked ones; Blender itself searches all of them for each name."""
+    return {obj.name: obj for obj in bpy.data.objects if obj.library is None}
 
 
 def of_scene(scene: bpy.types.Scene) -> LiveBake | None:
@@ -278,11 +284,14 @@ def user_folder() -> Path:
     return Path(bpy.app.tempdir) / "topple_bakes"
 
 
-def solver_of(settings: bpy.types.PropertyGroup) -> core.ImpulseSolver | core.AnalyticSolver:
-    """The solver that a scene's settings describe."""
+def solver_maker(
+    settings: bpy.types.PropertyGroup,
+) -> Callable[[], core.ImpulseSolver | core.AnalyticSolver]:
+    """Makes the solver that a scene's settings describe; it has to be loaded first, which takes its time."""
     if settings.solver == "analytic":
-        return core.AnalyticSolver()
-    return core.ImpulseSolver(time_step=1.0 / settings.steps_per_second, tolerance=settings.tolerance)
+        return lambda: core.AnalyticSolver()
+    time_step, tolerance = 1.0 / settings.steps_per_second, settings.tolerance
+    return lambda: core.ImpulseSolver(time_step=time_step, tolerance=tolerance)
 
 
 def _own_key(scene: bpy.types.Scene) -> str:

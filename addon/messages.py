@@ -51,7 +51,7 @@ WORKER_DIED = "the bake stopped on an error in Topple; please report what Blende
 ALREADY_BAKING = "a bake is running: wait for it, or cancel it with Esc"
 NO_BAKE_TO_WRITE = "there is no bake to write: bake first"
 SCENE_LOST = "the file of what was solved is lost: bake again"
-SCENE_GONE = "the scene of the bake is gone, so the bake was ended"
+SCENE_GONE = "the scene of the bake was deleted or undone away, so the bake was ended: bake again"
 
 ACTIVE_MESH = "a Mesh that forces move is not kept: Convex Parts are used, which keep its hollows"
 NOT_DYNAMIC = "it was Active but not Dynamic, and is Static (or Animated) now"

@@ -13,15 +13,15 @@ import bpy
 import numpy as np
 
 from .live_bakes import LiveBake
-from .previous_animation import begin_preview, is_previewed
+from .previous_animation import begin_preview, is_previewed, remove_unused
 from .rigid_frames import continuous_signs
 from .rotation_channels import rotation_channels, rotation_path
 
 
 def begin(bake: LiveBake) -> None:
     """Put the objects' own animation away, where it is not already."""
-    for obj in bake.objects().values():
-        begin_preview(obj)
+    earlier = [begin_preview(obj) for obj in bake.objects().values()]
+    remove_unused(action for action in earlier if action is not None)
 
 
 def show(scene: bpy.types.Scene, bake: LiveBake) -> None:

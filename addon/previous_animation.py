@@ -35,6 +35,9 @@ class AnimationState:
     rotation_axis_angle: tuple[float, ...]
 
 
+STATE = tuple(field.name for field in fields(AnimationState))
+
+
 def current_state(obj: bpy.types.Object) -> AnimationState:
     """How an object is animated and placed now."""
     animation = obj.animation_data
@@ -91,10 +94,10 @@ def is_baked(obj: bpy.types.Object) -> bool:
     return is_previewed(obj) or bake_of(obj) is not None
 
 
-def begin_preview(obj: bpy.types.Object) -> None:
-    """Put the animation of an object's place away, and that of an earlier bake; the rest of it goes on."""
+def begin_preview(obj: bpy.types.Object) -> bpy.types.Action | None:
+    """Put the animation of an object's place away; the rest goes on. Returns that of an earlier bake."""
     if is_previewed(obj):
-        return
+        return None
     before, earlier = state_before_bake(obj), bake_of(obj)
     if obj.animation_data is not None:
         obj.animation_data.use_tweak_mode = False
@@ -102,7 +105,7 @@ def begin_preview(obj: bpy.types.Object) -> None:
         obj.animation_data.use_nla = False
     store_state(obj, before)
     obj.topple.previous.previewed = True
-    remove_unused([earlier] if earlier is not None else [])
+    return earlier
 
 
 def assign_action_without_place(obj: bpy.types.Object, before: AnimationState) -> Any:
@@ -133,8 +136,8 @@ def state_before_bake(obj: bpy.types.Object) -> AnimationState:
 def store_state(obj: bpy.types.Object, state: AnimationState) -> None:
     """Keep a state in the .blend; the bake must have been assigned."""
     previous = obj.topple.previous
-    for field in fields(state):
-        setattr(previous, field.name, getattr(state, field.name))
+    for name, value in vars(state).items():
+        setattr(previous, name, value)
     previous.stored, previous.previewed = True, False
 
 
@@ -152,7 +155,9 @@ def forget(obj: bpy.types.Object) -> None:
 def remove_unused(actions: Iterable[bpy.types.Action]) -> None:
     """Delete actions of bakes, except those that something else uses by now."""
     # One by one, each removal would search the whole file for users.
-    bpy.data.batch_remove([action for action in actions if action.users == 0])
+    unused = [action for action in actions if action.users == 0]
+    if unused:
+        bpy.data.batch_remove(unused)
 
 
 @contextmanager
@@ -171,7 +176,7 @@ def originals_shown(objects: Iterable[bpy.types.Object]) -> Iterator[None]:
 
 
 def _load(previous: Any) -> AnimationState:
-    values = {field.name: getattr(previous, field.name) for field in fields(AnimationState)}
+    values = {name: getattr(previous, name) for name in STATE}
     for name in ("location", "rotation_euler", "rotation_quaternion", "rotation_axis_angle"):
         values[name] = tuple(values[name])
     return AnimationState(**values)

@@ -8,42 +8,44 @@ SINGLE_PRECISION = 1e-6  # error of a matrix product in single precision, relati
 EVEN_SCALE = 1e-4  # relative spread of the scales up to which a matrix turns without shearing
 
 
-def rotation_of(matrices: np.ndarray) -> Rotation:
-    """Rotations nearest to linear maps (polar decomposition), of mirrored maps to their negative.
+def rotation_of(matrices: np.ndarray) -> np.ndarray:
+    """Rotation matrices nearest to linear maps (polar decomposition), of mirrored maps to their negative.
 
     Args:
         matrices: Linear or affine maps, shape (..., 3, 3) or (..., 4, 4), not singular.
 
     Returns:
-        Rotations in the order of the stack. For a map that scales and turns without shearing this
-        is its rotation; for a mirrored one a rotation that turns with it in the same way.
+        Rotations in the order of the stack, shape (..., 3, 3). For a map that scales and turns without
+        shearing this is its rotation; for a mirrored one a rotation that turns with it in the same way.
     """
     linear = np.asarray(matrices, dtype=np.float64)[..., :3, :3]
     sign = np.sign(np.linalg.det(linear))[..., None, None]
     u, _, vt = np.linalg.svd(sign * linear)
-    return Rotation.from_matrix(u @ vt)
+    return u @ vt
 
 
-def stretch_of(matrix: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """What a matrix does besides turning and moving, in the axes of `rotation_of`, shape (3, 3).
+def stretch_of(matrices: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    """What matrices do besides turning and moving, in the axes of `rotation_of`, shape (..., 3, 3).
 
     Blender's matrices have single precision. Where the object's scale channels explain the stretch
     they are taken instead: they are exact, so that copies of an object differ in nothing but pose.
 
     Args:
-        matrix: World matrix, shape (4, 4).
-        scale: Scale channels with delta, shape (3,).
+        matrices: World matrices, shape (..., 4, 4).
+        scales: Scale channels with delta, shape (..., 3).
     """
-    stretch = rotation_of(matrix).as_matrix().T @ matrix[:3, :3]
-    exact = np.diag(np.abs(scale)) * np.sign(np.linalg.det(matrix[:3, :3]))
-    return exact if np.abs(stretch - exact).max() <= SINGLE_PRECISION * np.abs(scale).max() else stretch
+    linear, scales = matrices[..., :3, :3], np.abs(scales)
+    stretch = np.swapaxes(rotation_of(matrices), -1, -2) @ linear
+    exact = np.sign(np.linalg.det(linear))[..., None, None] * scales[..., None] * np.eye(3)
+    error = np.abs(stretch - exact).max(axis=(-2, -1))
+    explained = error <= SINGLE_PRECISION * scales.max(axis=-1)
+    return np.where(explained[..., None, None], exact, stretch)
 
 
-def zero_scale_axis(matrix: np.ndarray) -> int | None:
-    """First axis (0, 1, 2) that a 4x4 matrix flattens, or None."""
-    lengths = np.linalg.norm(matrix[:3, :3], axis=0)
-    flat = np.flatnonzero(lengths <= ZERO_SCALE * lengths.max())
-    return int(flat[0]) if flat.size else None
+def flat_axes(matrices: np.ndarray) -> np.ndarray:
+    """Which axes 4x4 matrices flatten, shape (..., 3)."""
+    lengths = np.linalg.norm(matrices[..., :3, :3], axis=-2)
+    return lengths <= ZERO_SCALE * lengths.max(axis=-1, keepdims=True)
 
 
 def is_singular(matrices: np.ndarray) -> bool:
@@ -56,6 +58,19 @@ def is_even(matrices: np.ndarray) -> bool:
     """Whether every map of a stack, shape (n, 4, 4), scales all directions alike."""
     scales = np.linalg.svd(matrices[:, :3, :3], compute_uv=False)
     return bool((scales[:, 0] <= (1.0 + EVEN_SCALE) * scales[:, -1]).all())
+
+
+def wxyz_of(matrices: np.ndarray) -> np.ndarray:
+    """Quaternions (w, x, y, z) of `rotation_of`, shape (..., 4)."""
+    rotations = rotation_of(matrices)
+    return wxyz_from_rotation(Rotation.from_matrix(rotations.reshape(-1, 3, 3))).reshape(
+        *rotations.shape[:-2], 4
+    )
+
+
+def conjugate(quaternions: np.ndarray) -> np.ndarray:
+    """The inverses of unit quaternions (w, x, y, z)."""
+    return quaternions * (1.0, -1.0, -1.0, -1.0)
 
 
 def rotation_from_wxyz(quaternions: np.ndarray) -> Rotation:

@@ -8,7 +8,7 @@ a changed value that is animated but not keyed falls back to its animation.
 
 from __future__ import annotations  # naming core's types must not load the solver
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,11 +20,12 @@ from mathutils import Matrix
 from .. import core
 from . import messages
 from .body_readings import BodyReading, body_options, build_scene
-from .keyed_object import check_can_be_keyed, parent_space, read_keyed_object
+from .keyed_object import Parenting, check_can_be_keyed, parent_space, read_keyed_objects
 from .object_channels import KeyedObject
+from .object_starts import ObjectStart, read_starts
 from .previous_animation import originals_shown
 from .properties import KINDS
-from .rigid_frames import is_even, is_singular, stretch_of, zero_scale_axis
+from .rigid_frames import is_even, is_singular
 from .units import LengthUnit
 
 # Matrices to sample at each frame: what is wanted of which object.
@@ -72,16 +73,6 @@ class SceneReading:
         return self.built[1]
 
 
-@dataclass(frozen=True)
-class ObjectStart:
-    """An object at the first frame; see `BodyReading`."""
-
-    world: np.ndarray
-    stretch: np.ndarray
-    vertices: np.ndarray
-    triangles: np.ndarray
-
-
 def read_scene(context: bpy.types.Context) -> SceneReading:
     """Read the Topple bodies of the context's view layer.
 
@@ -104,18 +95,17 @@ def read_scene(context: bpy.types.Context) -> SceneReading:
     with _frame_kept(blender_scene), originals_shown(dynamic.values()):
         blender_scene.frame_set(first_frame)
         depsgraph = context.evaluated_depsgraph_get()
-        starts = {obj.name_full: read_start(obj, depsgraph) for obj in objects}
-        paths = _sample(_wanted_paths(objects, carriers, first_frame), context, first_frame, frames)
-        blender_scene.frame_set(first_frame)
-        keyed = tuple(
-            read_keyed_object(
-                obj.evaluated_get(depsgraph),
-                starts[name].world,
-                paths.get((name, PARENT)),
-                carriers[name],
-                paths.get((carriers[name] or "", WORLD)),
-            )
-            for name, obj in dynamic.items()
+        starts = dict(zip((obj.name_full for obj in objects), read_starts(objects, depsgraph), strict=True))
+        paths = _sample(_wanted_paths(objects, dynamic, carriers, first_frame), context, first_frame, frames)
+        if paths:
+            blender_scene.frame_set(first_frame)
+        keyed = read_keyed_objects(
+            [obj.evaluated_get(depsgraph) for obj in dynamic.values()],
+            [starts[name].orientation for name in dynamic],
+            [
+                Parenting(paths.get((name, PARENT)), carriers[name], paths.get((carriers[name] or "", WORLD)))
+                for name in dynamic
+            ],
         )
     notes += [
         messages.note(target.name, messages.SHEARING_PARENT)
@@ -160,7 +150,7 @@ def _carrier(obj: bpy.types.Object, dynamic: Mapping[str, bpy.types.Object]) -> 
 
 
 def _check(
-    objects: Iterable[bpy.types.Object],
+    objects: Sequence[bpy.types.Object],
     dynamic: Mapping[str, bpy.types.Object],
     carriers: Mapping[str, str | None],
 ) -> None:
@@ -181,42 +171,6 @@ def gravity_of(blender_scene: bpy.types.Scene, unit: LengthUnit) -> np.ndarray:
     return unit.to_si(blender_scene.gravity) if blender_scene.use_gravity else np.zeros(3)
 
 
-def read_start(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> ObjectStart:
-    """An object as it is evaluated now.
-
-    Raises:
-        SceneError: It has no pose or no surface that can be used.
-    """
-    evaluated = obj.evaluated_get(depsgraph)
-    world = np.array(evaluated.matrix_world)
-    if not np.isfinite(world).all():
-        raise core.SceneError(messages.NOT_FINITE, body=obj.name_full)
-    axis = zero_scale_axis(world)
-    if axis is not None:
-        raise core.SceneError(messages.zero_scale(axis), body=obj.name_full)
-    scale = np.array(evaluated.scale) * np.array(evaluated.delta_scale)
-    return ObjectStart(world, stretch_of(world, scale), *_surface(evaluated, obj.name_full))
-
-
-def _surface(evaluated: bpy.types.Object, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices of the evaluated surface in object coordinates, shape (n, 3), and its triangles, (m, 3)."""
-    try:
-        mesh = evaluated.to_mesh()
-    except RuntimeError as error:  # Blender's way to say that the type has no geometry
-        raise core.SceneError(messages.NO_GEOMETRY, body=name) from error
-    try:
-        if not mesh.polygons:
-            raise core.SceneError(messages.NO_FACES, body=name)
-        vertices = np.empty(3 * len(mesh.vertices), dtype=np.float32)
-        mesh.vertices.foreach_get("co", vertices)
-        mesh.calc_loop_triangles()
-        triangles = np.empty(3 * len(mesh.loop_triangles), dtype=np.int32)
-        mesh.loop_triangles.foreach_get("vertices", triangles)
-    finally:
-        evaluated.to_mesh_clear()
-    return vertices.reshape(-1, 3).astype(np.float64), triangles.reshape(-1, 3).astype(np.int64)
-
-
 def _body(
     obj: bpy.types.Object,
     start: ObjectStart,
@@ -231,7 +185,8 @@ def _body(
     return BodyReading(
         name=obj.name_full,
         shape=settings.shape,
-        world=start.world,
+        position=start.position,
+        orientation=start.orientation,
         stretch=start.stretch,
         vertices=start.vertices,
         triangles=start.triangles,
@@ -247,7 +202,10 @@ def is_released(obj: bpy.types.Object, first_frame: int) -> bool:
 
 
 def _wanted_paths(
-    objects: Iterable[bpy.types.Object], carriers: Mapping[str, str | None], first_frame: int
+    objects: Sequence[bpy.types.Object],
+    dynamic: Mapping[str, bpy.types.Object],
+    carriers: Mapping[str, str | None],
+    first_frame: int,
 ) -> dict[PathKey, bpy.types.Object]:
     """Which matrices must be known at every frame."""
     wanted = {}
@@ -258,7 +216,7 @@ def _wanted_paths(
             wanted[obj.name, PARENT] = obj
             carrier = carriers[obj.name]
             if carrier is not None:
-                wanted[carrier, WORLD] = bpy.data.objects[carrier]
+                wanted[carrier, WORLD] = dynamic[carrier]
     return wanted
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations  # naming core's types must not load the solver
 
-from collections.abc import Iterable
+from collections.abc import Set
 from types import SimpleNamespace
 
 import bpy
@@ -14,13 +14,14 @@ from . import messages
 from .bake_job import BakeJob
 from .bake_work import BakeRequest
 from .body_readings import BodyReading, body_options, build_scene
-from .keyed_object import check_can_be_keyed, parent_space, read_keyed_object
-from .live_bakes import solver_of
-from .object_channels import KeyedObject, ObjectChannels
+from .keyed_object import NO_PARENT, Parenting, check_can_be_keyed, parent_space, read_keyed_objects
+from .live_bakes import solver_maker
+from .object_channels import ObjectChannels
+from .object_starts import ObjectStart, read_starts
 from .operators.bodies import SOLID_TYPES
 from .properties import BODY_SETTINGS
 from .rotation_channels import rotation_channels, rotation_path
-from .scene_reader import gravity_of, read_start
+from .scene_reader import gravity_of
 from .units import LengthUnit
 
 REST = 0.25  # seconds that all objects must have been at rest
@@ -49,18 +50,25 @@ class Settling:
             check_can_be_keyed(obj)
             if _is_animated(obj):
                 raise core.SceneError(messages.ANIMATED_PLACE, body=obj.name)
-        readings = [_reading(obj, depsgraph, self.unit, "DYNAMIC") for obj in falling]
-        self.keyed = tuple(
-            _keyed(obj, reading, depsgraph, falling, frames)
-            for obj, reading in zip(falling, readings, strict=True)
+        among = frozenset(falling)
+        obstacles = [obj for obj in context.view_layer.objects if _is_obstacle(obj, among)]
+        solid = [*falling, *obstacles]
+        kinds = ["DYNAMIC"] * len(falling) + ["STATIC"] * len(obstacles)
+        readings = [
+            _reading(obj, start, self.unit, kind)
+            for obj, start, kind in zip(solid, read_starts(solid, depsgraph), kinds, strict=True)
+        ]
+        evaluated = [obj.evaluated_get(depsgraph) for obj in falling]
+        self.keyed = read_keyed_objects(
+            evaluated,
+            [reading.orientation for reading in readings[: len(falling)]],
+            [_parenting(obj, depsgraph, among, frames) for obj in falling],
         )
-        obstacles = [obj for obj in context.view_layer.objects if _is_obstacle(obj, falling)]
-        readings += [_reading(obj, depsgraph, self.unit, "STATIC") for obj in obstacles]
         gravity, combine, unit = gravity_of(scene, self.unit), scene.topple.combine, self.unit
         self.job = BakeJob(
             BakeRequest(
                 build=lambda: build_scene(readings, gravity, combine, unit, FPS),
-                solver=solver_of(scene.topple),
+                solver=solver_maker(scene.topple),
                 first_frame=0,
                 frames=frames,
                 fps=FPS,
@@ -97,7 +105,7 @@ def _is_animated(obj: bpy.types.Object) -> bool:
     return animation is not None and (animation.action is not None or len(animation.nla_tracks) > 0)
 
 
-def _is_obstacle(obj: bpy.types.Object, falling: list[bpy.types.Object]) -> bool:
+def _is_obstacle(obj: bpy.types.Object, falling: Set[bpy.types.Object]) -> bool:
     """Visible objects with a surface are, but for those that hang on a falling one."""
     if obj in falling or obj.type not in SOLID_TYPES or not obj.visible_get() or obj.hide_viewport:
         return False
@@ -109,11 +117,9 @@ def _is_obstacle(obj: bpy.types.Object, falling: list[bpy.types.Object]) -> bool
     return not isinstance(obj.data, bpy.types.Mesh) or len(obj.data.polygons) > 0 or len(obj.modifiers) > 0
 
 
-def _reading(
-    obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, unit: LengthUnit, kind: str
-) -> BodyReading:
+def _reading(obj: bpy.types.Object, start: ObjectStart, unit: LengthUnit, kind: str) -> BodyReading:
     """An object with the settings of its body; one that is no body falls as its hull, or lies as its mesh."""
-    start, body = read_start(obj, depsgraph), obj.topple
+    body = obj.topple
     settings = SimpleNamespace(**{name: getattr(body, name) for name in BODY_SETTINGS})
     settings.kind = kind
     settings.linear_velocity = settings.angular_velocity = (0.0, 0.0, 0.0)
@@ -123,7 +129,8 @@ def _reading(
     return BodyReading(
         name=obj.name_full,
         shape=shape,
-        world=start.world,
+        position=start.position,
+        orientation=start.orientation,
         stretch=start.stretch,
         vertices=start.vertices,
         triangles=start.triangles,
@@ -132,23 +139,18 @@ def _reading(
     )
 
 
-def _keyed(
-    obj: bpy.types.Object,
-    reading: BodyReading,
-    depsgraph: bpy.types.Depsgraph,
-    falling: Iterable[bpy.types.Object],
-    frames: int,
-) -> KeyedObject:
-    """What the object's channels depend on; its parents stay, but for those that fall, too."""
-    evaluated = obj.evaluated_get(depsgraph)
+def _parenting(
+    obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, falling: Set[bpy.types.Object], frames: int
+) -> Parenting:
+    """An object's parents stay, but for those that fall, too."""
     if obj.parent is None:
-        return read_keyed_object(evaluated, reading.world, None, None, None)
+        return NO_PARENT
     carrier = obj.parent
     while carrier is not None and carrier not in falling:
         carrier = carrier.parent
     world = None if carrier is None else _still(carrier.evaluated_get(depsgraph).matrix_world, frames)
-    parent = _still(parent_space(evaluated), frames)
-    return read_keyed_object(evaluated, reading.world, parent, carrier.name if carrier else None, world)
+    parent = _still(parent_space(obj.evaluated_get(depsgraph)), frames)
+    return Parenting(parent, carrier.name if carrier else None, world)
 
 
 def _still(matrix: Matrix, frames: int) -> np.ndarray:

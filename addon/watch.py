@@ -8,6 +8,7 @@ from __future__ import annotations  # naming core's types must not load the solv
 
 import time as clock
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any
 
 import bpy
@@ -21,6 +22,8 @@ from .scene_reader import body_objects
 
 SHARE = 0.2  # part of the time that looking may take
 PLAIN = {"BOOLEAN", "INT", "FLOAT", "STRING", "ENUM"}
+
+_body_settings = attrgetter(*BODY_SETTINGS)
 
 _dirty = True
 _next_look = 0.0
@@ -62,11 +65,13 @@ def watch(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> dict[str, 
         "the unit scale": (scene.unit_settings.system, scene.unit_settings.scale_length),
         "the solver's settings": [getattr(scene.topple, name) for name in WORLD_SETTINGS],
     }
+    meshes: dict[int, str] = {}  # digests of what copies share
     for obj in body_objects(view_layer):
         if obj.hide_viewport:
             continue
-        parts[f"the set-up of '{obj.name}'"] = [_plain(getattr(obj.topple, name)) for name in BODY_SETTINGS]
-        parts[f"the mesh of '{obj.name}'"] = _geometry(obj)
+        body = obj.topple
+        parts[f"the set-up of '{obj.name}'"] = _body_settings(body)
+        parts[f"the mesh of '{obj.name}'"] = _geometry(obj, meshes)
         while obj is not None and f"the place of '{obj.name}'" not in parts:
             parts[f"the place of '{obj.name}'"] = _place(obj)
             obj = obj.parent
@@ -86,7 +91,7 @@ def _place(obj: bpy.types.Object) -> list[Any]:
         else [before.location, getattr(before, _rotation_name(obj)), tuple(obj.scale)]
     )
     delta = [tuple(obj.delta_location), tuple(obj.delta_scale), tuple(obj.delta_rotation_euler)]
-    parent = [obj.parent.name, obj.parent_bone, _plain(obj.matrix_parent_inverse)] if obj.parent else []
+    parent = [obj.parent.name, obj.parent_bone, obj.matrix_parent_inverse] if obj.parent else []
     return [pose, delta, parent, len(obj.constraints)]
 
 
@@ -105,15 +110,25 @@ def _curves(before: AnimationState) -> Iterator[Any]:
         yield [curve.data_path, curve.array_index, points]
 
 
-def _geometry(obj: bpy.types.Object) -> list[Any]:
+def _geometry(obj: bpy.types.Object, meshes: dict[int, str]) -> list[Any]:
     """The mesh and the settings of the modifiers."""
     modifiers = [[modifier.type, *_settings(modifier)] for modifier in obj.modifiers]
     data = obj.data
+    if data is None:
+        return [modifiers]
+    pointer = data.as_pointer()
+    if pointer not in meshes:
+        meshes[pointer] = fingerprint.digest(_surface(data))
+    return [modifiers, meshes[pointer]]
+
+
+def _surface(data: Any) -> list[Any]:
+    """Points and number of faces of a mesh, settings of anything else."""
     if not isinstance(data, bpy.types.Mesh):
-        return [modifiers, *_settings(data)] if data is not None else [modifiers]
+        return [*_settings(data)]
     points = np.empty(3 * len(data.vertices), dtype=np.float32)
     data.vertices.foreach_get("co", points)
-    return [modifiers, points, len(data.polygons)]
+    return [points, len(data.polygons)]
 
 
 def _settings(block: Any) -> Iterator[Any]:
@@ -125,13 +140,4 @@ def _settings(block: Any) -> Iterator[Any]:
             "is_active",
             "execution_time",
         ):
-            yield item.identifier, _plain(getattr(block, item.identifier))
-
-
-def _plain(value: Any) -> Any:
-    """Vectors and matrices as tuples, pointers as names."""
-    if isinstance(value, bpy.types.ID):
-        return value.name
-    if hasattr(value, "__len__") and not isinstance(value, str | set):
-        return tuple(_plain(item) for item in value)
-    return sorted(value) if isinstance(value, set) else value
+            yield item.identifier, getattr(block, item.identifier)

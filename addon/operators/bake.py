@@ -3,12 +3,16 @@
 import time as clock
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
 from ... import core
 from .. import live_bakes, messages
+
+if TYPE_CHECKING:
+    from ..scene_reader import SceneReading
 
 PROGRESS_STEPS = 1000
 TICK = 0.1  # seconds between looks at the worker
@@ -43,6 +47,7 @@ class Bake(bpy.types.Operator):
     )
 
     _timer = None
+    _reading = None  # what was read of the scene, until the first tick
     _drawing = False  # whether the window has drawn a frame of the bake since the last tick
 
     @classmethod
@@ -56,13 +61,12 @@ class Bake(bpy.types.Operator):
         """Bake in the background of the window."""
         if bpy.app.background:
             return self.execute(context)
-        bake = self._prepare(context)
-        if bake is None:
+        self._reading = self._read(context)
+        if self._reading is None:
             return {"CANCELLED"}
-        self._scene, self._view_layer = context.scene.name, context.view_layer.name
+        self._scene = context.scene.name
         self._frame, self._shown = context.scene.frame_current, -1
         self._last_tick = self._next_show = clock.monotonic()
-        bake.job.start()
         self._timer = context.window_manager.event_timer_add(TICK, window=context.window)
         context.window_manager.modal_handler_add(self)
         return {"RUNNING_MODAL"}
@@ -73,7 +77,10 @@ class Bake(bpy.types.Operator):
             bake.job.cancel()
             return {"RUNNING_MODAL"}
         if event.type != "TIMER":
-            return {"PASS_THROUGH"}
+            return {"PASS_THROUGH"} if self._reading is None else {"RUNNING_MODAL"}
+        if self._reading is not None:  # the window has drawn itself meanwhile
+            self._prepare(context, self._reading).job.start()
+            self._reading = None
         scene = bpy.data.scenes.get(self._scene)
         if scene is None or live_bakes.of_scene(scene) is None:  # the scene was deleted, or undone away
             self._stop(context)
@@ -96,9 +103,10 @@ class Bake(bpy.types.Operator):
         """Bake here and now, as scripts want it."""
         from ..baking import bake_now  # loads the solver, for which Blender's start need not wait
 
-        bake = self._prepare(context)
-        if bake is None:
+        reading = self._read(context)
+        if reading is None:
             return {"CANCELLED"}
+        bake = self._prepare(context, reading)
         try:
             with _progress_shown(context.window_manager) as progress:
                 bake_now(bake, progress)
@@ -108,14 +116,20 @@ class Bake(bpy.types.Operator):
             return {"CANCELLED"}
         return self._complete(context, context.scene, bake)
 
-    def _prepare(self, context: bpy.types.Context) -> "live_bakes.LiveBake | None":
-        from ..baking import prepare
+    def _read(self, context: bpy.types.Context) -> "SceneReading | None":
+        from ..scene_reader import read_scene
 
         try:
-            return prepare(context, on_disk=self.cache, resume_at=self._resume_frame(context.scene))
+            return read_scene(context)
         except core.ToppleError as error:
             self.report({"ERROR"}, str(error))
             return None
+
+    def _prepare(self, context: bpy.types.Context, reading: "SceneReading") -> "live_bakes.LiveBake":
+        resume_at = self._resume_frame(context.scene)
+        return live_bakes.prepare(
+            context.scene, context.view_layer, reading, on_disk=self.cache, resume_at=resume_at
+        )
 
     def _resume_frame(self, scene: bpy.types.Scene) -> int | None:
         bake = live_bakes.of_scene(scene)

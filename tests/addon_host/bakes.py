@@ -34,7 +34,7 @@ def request(frames: int = 24, scene: topple.Scene | None = None, **more: Any) ->
     """A bake of the balls."""
     return BakeRequest(
         build=lambda: (scene or two_balls(), ("a remark",)),
-        solver=topple.ImpulseSolver(), first_frame=1, frames=frames, fps=24.0, **more,
+        solver=topple.ImpulseSolver, first_frame=1, frames=frames, fps=24.0, **more,
     )  # fmt: skip
 
 

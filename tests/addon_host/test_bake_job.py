@@ -124,7 +124,7 @@ def test_bad_input_fails_in_words():
         raise topple.ShapeError("it is flat", body="sheet")
 
     job = BakeJob(bake_work.BakeRequest(
-        build=build, solver=topple.ImpulseSolver(), first_frame=1, frames=5, fps=24.0))  # fmt: skip
+        build=build, solver=topple.ImpulseSolver, first_frame=1, frames=5, fps=24.0))  # fmt: skip
     job.run(silent)
     assert (job.state, job.error) == ("failed", "body 'sheet': it is flat")
     assert job.frames == []
@@ -136,7 +136,7 @@ def test_a_bug_in_the_worker_ends_the_job(monkeypatch):
         raise ZeroDivisionError
 
     job = BakeJob(bake_work.BakeRequest(
-        build=build, solver=topple.ImpulseSolver(), first_frame=1, frames=5, fps=24.0))  # fmt: skip
+        build=build, solver=topple.ImpulseSolver, first_frame=1, frames=5, fps=24.0))  # fmt: skip
     monkeypatch.setattr(threading, "excepthook", lambda arguments: None)
     job.start()
     wait_for(job, lambda: job.ended)

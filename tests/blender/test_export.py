@@ -42,7 +42,7 @@ def test_trajectory_and_scene_open_in_python(cube, tmp_path):
         bpy.ops.topple.export(filepath=str(tmp_path / "bake"), content=content)
     trajectory = topple.Trajectory.load(tmp_path / "bake.npz")
     scene = topple.Scene.load(tmp_path / "bake.json")
-    solver = live_bakes.of_scene(bpy.context.scene).job.request.solver
+    solver = live_bakes.of_scene(bpy.context.scene).job.request.solver()
     assert trajectory.state_hash == live_bakes.of_scene(bpy.context.scene).trajectory().state_hash
     assert topple.simulate(scene, frames=24, fps=24, solver=solver).state_hash == trajectory.state_hash
 
