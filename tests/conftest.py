@@ -5,15 +5,11 @@ package is made here under the name `topple_extension`, with `core` being the in
 that nothing is loaded twice: tests write `from topple_extension.addon import units`.
 """
 
-import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
 import topple
-
-ROOT = Path(__file__).parent.parent
-EXTENSION = "topple_extension"
+from checkout import ROOT, load_extension
 
 
 def check_checkout() -> None:
@@ -23,22 +19,8 @@ def check_checkout() -> None:
         raise pytest.UsageError(f"`topple` is installed from {tested}; run: pip install --editable {ROOT}")
 
 
-def load_extension() -> None:
-    """Register the repository as the package `topple_extension`."""
-    spec = importlib.util.spec_from_file_location(
-        EXTENSION, ROOT / "__init__.py", submodule_search_locations=[str(ROOT)]
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    extension = importlib.util.module_from_spec(spec)
-    sys.modules[EXTENSION] = extension
-    spec.loader.exec_module(extension)
-    extension.core = topple
-    sys.modules[f"{EXTENSION}.core"] = topple
-
-
 check_checkout()
-load_extension()
+load_extension(topple)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

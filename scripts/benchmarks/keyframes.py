@@ -7,9 +7,7 @@ import json
 import subprocess
 import sys
 import time
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
 OBJECTS, FRAMES = 1000, 250
 
 
@@ -20,22 +18,13 @@ def measure_keyframes() -> dict[str, object]:
 
 
 def _measure() -> dict[str, object]:
-    import importlib.util
-
     import bpy
     import numpy as np
     import topple
+    from checkout import load_extension
     from scipy.spatial.transform import Rotation
 
-    # In Blender the repository is one package with its own `core`; here that is the installed `topple`.
-    name = "topple_extension"
-    spec = importlib.util.spec_from_file_location(
-        name, ROOT / "__init__.py", submodule_search_locations=[str(ROOT)]
-    )
-    extension = sys.modules[name] = importlib.util.module_from_spec(spec)
-    extension.core = sys.modules[f"{name}.core"] = topple
-    spec.loader.exec_module(extension)
-    extension.register()
+    load_extension(topple).register()
     from topple_extension.addon.scene_reader import read_scene
     from topple_extension.addon.trajectory_writer import write_trajectory
 

@@ -6,7 +6,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from . import cases, stage
+import topple
+from checkout import load_extension
+
+from . import cases
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "blender.md"
 HEAD = """# Beside Blender's own rigid bodies
@@ -23,7 +26,7 @@ TOLERANCE = 1e-4  # what Topple promises: an error below counts as none
 
 def main(arguments: list[str]) -> int:
     wanted = [name for name in arguments if not name.startswith("-")] or list(cases.CASES)
-    stage.load_extension()
+    load_extension(topple).register()
     rows, worse = [], 0
     for name in wanted:
         with _silent():

@@ -1,34 +1,14 @@
 """Small scenes that are run by Blender's own rigid bodies and by Topple alike."""
 
-import importlib.util
-import sys
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import bpy
 import numpy as np
-import topple
 
-ROOT = Path(__file__).parents[2]
 CORNERS = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) / 2
 FACES = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
-
-
-def load_extension() -> None:
-    """The checkout as the extension's package, registered."""
-    name = "topple_extension"
-    spec = importlib.util.spec_from_file_location(
-        name, ROOT / "__init__.py", submodule_search_locations=[str(ROOT)]
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    extension = importlib.util.module_from_spec(spec)
-    sys.modules[name] = extension
-    spec.loader.exec_module(extension)
-    sys.modules[f"{name}.core"] = extension.core = topple
-    extension.register()
 
 
 @dataclass

@@ -1,6 +1,5 @@
 """Builds the demo's scene, bakes it with the add-on, checks and renders it; see scripts/demo."""
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from unittest.mock import patch
 import bpy
 import numpy as np
 import topple
+from checkout import load_extension
 from contact_sheet import render_sheet, set_up_rendering
 from rich.console import Console
 from rich.progress import (
@@ -72,7 +72,7 @@ def main() -> int:
     columns = SpinnerColumn(), TextColumn("{task.description:<29}"), BarColumn(), MofNCompleteColumn()
     with Progress(*columns, TimeElapsedColumn(), console=console) as bars:
         with Stage(bars, "building the scene"):
-            register_addon()
+            load_extension(topple).register()
             bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
             build_scene()
             set_up_rendering()
@@ -100,21 +100,6 @@ def keep_blender_quiet(log: Path) -> TextIO:
     with log.open("w") as file:
         os.dup2(file.fileno(), sys.stdout.fileno())
     return output
-
-
-def register_addon() -> None:
-    """Register the checkout's add-on under the name it has in the tests, with `topple` as its core."""
-    name = "topple_extension"
-    spec = importlib.util.spec_from_file_location(
-        name, ROOT / "__init__.py", submodule_search_locations=[str(ROOT)]
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    extension = importlib.util.module_from_spec(spec)
-    sys.modules[name] = extension
-    spec.loader.exec_module(extension)
-    extension.core = sys.modules[f"{name}.core"] = topple
-    extension.register()
 
 
 def bake_watched(stage: Stage) -> Bake:

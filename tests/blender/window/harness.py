@@ -6,7 +6,6 @@ A script is a generator: each `yield` gives Blender's event loop so many seconds
 Blender with exit code 1.
 """
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -16,19 +15,15 @@ from pathlib import Path
 
 import bpy
 
-ROOT = Path(__file__).parents[3]
-EXTENSION = "topple_extension"
+sys.path.insert(0, str(Path(__file__).parents[3] / "scripts"))
+import checkout
+
 Script = Iterator[float]
 
 
 def load_extension(*, open_panels: bool) -> None:
     """The checkout as the package that Blender makes of an extension, registered; its panels open."""
-    spec = importlib.util.spec_from_file_location(
-        EXTENSION, ROOT / "__init__.py", submodule_search_locations=[str(ROOT)]
-    )
-    extension = importlib.util.module_from_spec(spec)
-    sys.modules[EXTENSION] = extension
-    spec.loader.exec_module(extension)
+    extension = checkout.load_extension()
     if open_panels:
         from topple_extension.addon import panels, simulation_panels
 
@@ -43,15 +38,19 @@ def run(script: Callable[[], Script]) -> None:
     steps = script()
 
     def advance() -> float | None:
+        outcome: int | None = 1  # whatever goes wrong, the process must end with a failure
         try:
-            return next(steps)
+            pause = next(steps)
+            outcome = None
+            return pause
         except StopIteration:
-            print("WINDOW TEST PASSED", flush=True)
-            quit_blender(0)
-        except Exception:  # noqa: BLE001  (whatever it is, the process must end with a failure)
-            traceback.print_exc()
-            print("WINDOW TEST FAILED", flush=True)
-            quit_blender(1)
+            outcome = 0
+        finally:
+            if outcome == 1:
+                traceback.print_exc()
+            if outcome is not None:
+                print("WINDOW TEST FAILED" if outcome else "WINDOW TEST PASSED", flush=True)
+                quit_blender(outcome)
         return None
 
     bpy.app.timers.register(advance, first_interval=1.0)
