@@ -41,12 +41,13 @@ def write_keyframes(
     choice: KeyChoice = EVERY_FRAME,
     *,
     selected_only: bool = False,
+    nla: bool = False,
 ) -> int:
     """Write what there is of a bake into keyframes; returns the number of objects."""
     objects = bake.objects()
     if selected_only:
         objects = {name: obj for name, obj in objects.items() if obj.select_get()}
-    write_trajectory(bake.keyed, bake.trajectory(), bake.unit, bake.first_frame, objects, choice)
+    write_trajectory(bake.keyed, bake.trajectory(), bake.unit, bake.first_frame, objects, choice, nla=nla)
     context.view_layer.update()
     return len(objects)
 

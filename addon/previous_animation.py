@@ -79,8 +79,39 @@ def apply_state(obj: bpy.types.Object, state: AnimationState) -> None:
 
 def bake_of(obj: bpy.types.Object) -> bpy.types.Action | None:
     """The action of an object's bake, or None where it has no bake that can be cleared."""
-    action = obj.animation_data.action if obj.animation_data else None
-    return action if action and action.get(BAKE_MARK) and obj.topple.previous.stored else None
+    if obj.animation_data is None or not obj.topple.previous.stored:
+        return None
+    track = bake_track(obj)
+    action = obj.animation_data.action if track is None else track.strips[0].action
+    return action if action and action.get(BAKE_MARK) else None
+
+
+def bake_track(obj: bpy.types.Object) -> bpy.types.NlaTrack | None:
+    """The NLA track of an object's bake, or None."""
+    for track in obj.animation_data.nla_tracks if obj.animation_data else ():
+        if any(strip.action and strip.action.get(BAKE_MARK) for strip in track.strips):
+            return track
+    return None
+
+
+def push_down(obj: bpy.types.Object, first_frame: int) -> None:
+    """Move the action of an object's bake into an NLA track of its own, above those there are."""
+    animation = obj.animation_data
+    action, slot = animation.action, animation.action_slot if has_slots(animation.action) else None
+    track = animation.nla_tracks.new()
+    track.name = "Topple Bake"
+    strip = track.strips.new(action.name, first_frame, action)
+    if slot is not None:
+        strip.action_slot = slot
+    animation.action = None
+    animation.use_nla = True
+
+
+def remove_bake_track(obj: bpy.types.Object) -> None:
+    """Take away what `push_down` made."""
+    track = bake_track(obj)
+    if track is not None:
+        obj.animation_data.nla_tracks.remove(track)
 
 
 def is_previewed(obj: bpy.types.Object) -> bool:
@@ -101,6 +132,7 @@ def begin_preview(obj: bpy.types.Object) -> bpy.types.Action | None:
     before, earlier = state_before_bake(obj), bake_of(obj)
     if obj.animation_data is not None:
         obj.animation_data.use_tweak_mode = False
+        remove_bake_track(obj)
         assign_action_without_place(obj, before)
         obj.animation_data.use_nla = False
     store_state(obj, before)
@@ -143,6 +175,7 @@ def store_state(obj: bpy.types.Object, state: AnimationState) -> None:
 
 def give_back(obj: bpy.types.Object) -> None:
     """Animate an object as before its bake."""
+    remove_bake_track(obj)
     apply_state(obj, _load(obj.topple.previous))
     forget(obj)
 
@@ -166,13 +199,21 @@ def originals_shown(objects: Iterable[bpy.types.Object]) -> Iterator[None]:
     bakes = [(obj, current_state(obj), is_previewed(obj)) for obj in objects if is_baked(obj)]
     for obj, _, _ in bakes:
         obj.topple.previous.previewed = False  # else the preview would put it where the bake has it
+        _mute(obj, True)
         apply_state(obj, _load(obj.topple.previous))
     try:
         yield
     finally:
         for obj, state, previewed in bakes:
             apply_state(obj, state)
+            _mute(obj, False)
             obj.topple.previous.previewed = previewed
+
+
+def _mute(obj: bpy.types.Object, mute: bool) -> None:
+    track = bake_track(obj)
+    if track is not None:
+        track.mute = mute
 
 
 def _load(previous: Any) -> AnimationState:

@@ -185,11 +185,7 @@ def _body(
     return BodyReading(
         name=obj.name_full,
         shape=settings.shape,
-        position=start.position,
-        orientation=start.orientation,
-        stretch=start.stretch,
-        vertices=start.vertices,
-        triangles=start.triangles,
+        **vars(start),
         path=path if settings.kind == "KINEMATIC" or released else None,
         options=body_options(settings, start.stretch, unit, (first_frame, fps) if released else None),
     )

@@ -129,11 +129,7 @@ def _reading(obj: bpy.types.Object, start: ObjectStart, unit: LengthUnit, kind: 
     return BodyReading(
         name=obj.name_full,
         shape=shape,
-        position=start.position,
-        orientation=start.orientation,
-        stretch=start.stretch,
-        vertices=start.vertices,
-        triangles=start.triangles,
+        **vars(start),
         path=None,
         options=body_options(settings, start.stretch, unit, None),
     )

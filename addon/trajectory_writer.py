@@ -20,6 +20,8 @@ from .object_channels import KeyedObject, ObjectChannels
 from .previous_animation import (
     assign_action_without_place,
     bake_of,
+    push_down,
+    remove_bake_track,
     remove_unused,
     state_before_bake,
     store_state,
@@ -64,6 +66,8 @@ def write_trajectory(
     first_frame: int,
     objects: Mapping[str, bpy.types.Object] | None = None,
     choice: KeyChoice = EVERY_FRAME,
+    *,
+    nla: bool = False,
 ) -> None:
     """Key the objects along their bodies' paths.
 
@@ -74,6 +78,7 @@ def write_trajectory(
         trajectory: Holds a body of the name of each object; may be shorter than the scene's range.
         unit: Length unit of the scene.
         first_frame: Frame of the trajectory's start.
+        nla: Put the keyframes into an NLA track; else they are the object's action.
     """
     keys = object_keys(tuple(keyed), trajectory, unit)
     taken = np.unique([*range(0, len(trajectory.times), choice.step), len(trajectory.times) - 1])
@@ -83,6 +88,8 @@ def write_trajectory(
     for name, obj in objects.items():
         curves = _chosen_keys(keys[name], taken, choice, unit)
         earlier_bakes.append(_write_object(obj, curves, first_frame))
+        if nla:
+            push_down(obj, first_frame)
     remove_unused(bake for bake in earlier_bakes if bake is not None)
 
 
@@ -132,6 +139,7 @@ def _write_object(
         obj.animation_data.use_tweak_mode = False  # else the bake would go into an NLA strip
     before = state_before_bake(obj)
     earlier_bake = bake_of(obj)
+    remove_bake_track(obj)
 
     holder = assign_action_without_place(obj, before)
     for path, frames, values in curves:

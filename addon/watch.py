@@ -16,7 +16,7 @@ import numpy as np
 
 from . import fingerprint
 from .keyframes import find_curve_holder
-from .previous_animation import AnimationState, state_before_bake
+from .previous_animation import AnimationState, bake_track, state_before_bake
 from .properties import BODY_SETTINGS, WORLD_SETTINGS
 from .scene_reader import body_objects
 
@@ -83,7 +83,8 @@ def _place(obj: bpy.types.Object) -> list[Any]:
     before = state_before_bake(obj)
     animation = obj.animation_data
     animated = before.action is not None or (
-        animation is not None and (len(animation.nla_tracks) > 0 or len(animation.drivers) > 0)
+        animation is not None
+        and (len(animation.nla_tracks) > (bake_track(obj) is not None) or len(animation.drivers) > 0)
     )
     pose = (
         list(_curves(before))

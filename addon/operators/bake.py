@@ -10,16 +10,16 @@ from bpy.props import BoolProperty, EnumProperty
 
 from ... import core
 from .. import live_bakes, messages
+from .behind_window import BehindWindow
 
 if TYPE_CHECKING:
     from ..scene_reader import SceneReading
 
 PROGRESS_STEPS = 1000
-TICK = 0.1  # seconds between looks at the worker
 PAUSE = 4.0  # rest after drawing a frame while the bake goes on, in units of the time that took
 
 
-class Bake(bpy.types.Operator):
+class Bake(BehindWindow, bpy.types.Operator):
     bl_idname = "topple.bake"
     bl_label = "Bake"
     bl_description = "Simulate all Topple bodies over the scene's frame range"
@@ -46,7 +46,6 @@ class Bake(bpy.types.Operator):
         default="START",
     )
 
-    _timer = None
     _reading = None  # what was read of the scene, until the first tick
     _drawing = False  # whether the window has drawn a frame of the bake since the last tick
 
@@ -67,9 +66,7 @@ class Bake(bpy.types.Operator):
         self._scene = context.scene.name
         self._frame, self._shown = context.scene.frame_current, -1
         self._last_tick = self._next_show = clock.monotonic()
-        self._timer = context.window_manager.event_timer_add(TICK, window=context.window)
-        context.window_manager.modal_handler_add(self)
-        return {"RUNNING_MODAL"}
+        return self._listen(context)
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         bake = live_bakes.running()
@@ -189,14 +186,6 @@ class Bake(bpy.types.Operator):
         else:
             self.report({"INFO"}, messages.bake_finished(told.bodies, told.frames, told.max_penetration))
         return {"FINISHED"}
-
-    def _stop(self, context: bpy.types.Context) -> None:
-        """Take the timer and the line at the bottom of the window away."""
-        if self._timer is not None:
-            context.window_manager.event_timer_remove(self._timer)
-            self._timer = None
-        if context.workspace is not None:
-            context.workspace.status_text_set(None)
 
 
 class CancelBake(bpy.types.Operator):

@@ -16,6 +16,10 @@ class WriteKeyframes(bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     selected_only: BoolProperty(name="Selected Only", description="Leave the other objects as they are")
+    nla: BoolProperty(
+        name="NLA Track",
+        description="Put the keyframes into an NLA track above the others; else they are the object's action",
+    )
     step: IntProperty(
         name="Every", description="Frames from one keyframe to the next", default=1, min=1, soft_max=10
     )
@@ -51,7 +55,7 @@ class WriteKeyframes(bpy.types.Operator):
 
         bake = live_bakes.of_scene(context.scene)
         choice = KeyChoice(step=self.step, simplify=self.simplify, metres=self.metres, radians=self.radians)
-        count = write_keyframes(context, bake, choice, selected_only=self.selected_only)
+        count = write_keyframes(context, bake, choice, selected_only=self.selected_only, nla=self.nla)
         self.report({"INFO"}, messages.keyframes_written(count, len(bake.frames)))
         return {"FINISHED"}
 
@@ -59,6 +63,7 @@ class WriteKeyframes(bpy.types.Operator):
         layout = self.layout
         layout.use_property_split = True
         layout.prop(self, "selected_only")
+        layout.prop(self, "nla")
         layout.prop(self, "step")
         layout.prop(self, "simplify")
         column = layout.column()

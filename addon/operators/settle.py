@@ -7,11 +7,11 @@ from bpy.props import FloatProperty
 
 from ... import core
 from .. import live_bakes, messages
-from .bake import TICK
+from .behind_window import BehindWindow
 from .bodies import SOLID_TYPES
 
 
-class Settle(bpy.types.Operator):
+class Settle(BehindWindow, bpy.types.Operator):
     bl_idname = "topple.settle"
     bl_label = "Drop and Settle"
     bl_description = (
@@ -29,8 +29,6 @@ class Settle(bpy.types.Operator):
         unit="TIME_ABSOLUTE",
     )
 
-    _timer = None
-
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         if live_bakes.running() is not None:
@@ -47,9 +45,7 @@ class Settle(bpy.types.Operator):
         if not self._read(context):
             return {"CANCELLED"}
         self._settling.job.start()
-        self._timer = context.window_manager.event_timer_add(TICK, window=context.window)
-        context.window_manager.modal_handler_add(self)
-        return {"RUNNING_MODAL"}
+        return self._listen(context)
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         job = self._settling.job
@@ -101,13 +97,6 @@ class Settle(bpy.types.Operator):
             self.report({"WARNING"}, messages.not_at_rest(settling.job.moving, self.seconds))
         self.report({"INFO"}, messages.settled(count, clock.monotonic() - self._begin))
         return {"FINISHED"}
-
-    def _stop(self, context: bpy.types.Context) -> None:
-        if self._timer is not None:
-            context.window_manager.event_timer_remove(self._timer)
-            self._timer = None
-        if context.workspace is not None:
-            context.workspace.status_text_set(None)
 
 
 CLASSES = (Settle,)

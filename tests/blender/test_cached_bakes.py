@@ -86,6 +86,33 @@ def test_preview_shows_what_keyframes_would(mode, history):
     np.testing.assert_allclose(world_path(cube, FRAMES), before, atol=1e-6)
 
 
+@pytest.mark.parametrize("history", [None, keyed_cube, nla])
+def test_keyframes_in_an_nla_track(history):
+    """They play as those of an action do; baking again and Clear Bake see through them."""
+    cube = drop_scene()
+    if history:
+        history(cube)
+    tracks = len(cube.animation_data.nla_tracks) if cube.animation_data else 0
+    before, actions = world_path(cube, FRAMES), set(bpy.data.actions)
+    expected = keyed_path(cube)
+    preview_bake()
+    assert bpy.ops.topple.write_keyframes(nla=True) == {"FINISHED"}
+    assert cube.animation_data.action is None
+    assert len(cube.animation_data.nla_tracks) == tracks + 1
+    np.testing.assert_allclose(world_path(cube, FRAMES), expected, atol=2e-5)
+    assert changes() == []
+    preview_bake()
+    assert len(cube.animation_data.nla_tracks if cube.animation_data else ()) == tracks
+    np.testing.assert_allclose(world_path(cube, FRAMES), expected, atol=2e-5)
+    bpy.ops.topple.write_keyframes(nla=True)
+    bpy.ops.topple.write_keyframes(nla=True)
+    assert len(cube.animation_data.nla_tracks) == tracks + 1
+    bpy.ops.topple.clear_bake()
+    assert len(cube.animation_data.nla_tracks if cube.animation_data else ()) == tracks
+    assert set(bpy.data.actions) == actions
+    np.testing.assert_allclose(world_path(cube, FRAMES), before, atol=1e-6)
+
+
 def test_between_frames_poses_are_interpolated():
     cube = drop_scene()
     preview_bake()
