@@ -285,9 +285,10 @@ def find_root(
     than `narrow` [s], at least round-off of the time.
 
     Returns:
-        The time at which g is nearest to zero among those looked at; or, with such a width, where g has
-        jumped across zero, the time after that.
+        The time at which g is nearest to zero among those looked at. Where g has jumped across zero, so that
+        none is nearer than the start, or, with such a width, none near enough, the time after that.
     """
+    first = low
     best, best_size = low, abs(g_low)
     if abs(g_high) < best_size:
         best, best_size = high, abs(g_high)
@@ -314,4 +315,4 @@ def find_root(
             high, value_high = middle, value
             value_low *= 0.5 if side == -1 else 1.0
             side = -1
-    return best if narrow == 0.0 or best_size <= accuracy else high
+    return best if best_size <= accuracy or (narrow == 0.0 and best > first) else high

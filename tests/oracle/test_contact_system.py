@@ -20,6 +20,7 @@ from topple.solvers.analytic_motion import copy_state
 PAIRS = [
     {"plane", "tip"}, {"lower", "upper"}, {"slab", "slab ball"}, {"slab two", "slab tip"},
     {"ball one", "ball two"}, {"plane", "can side"}, {"plane", "can rim"}, {"plane", "capsule"},
+    {"slab three", "slab rim"}, {"drum", "drum tip"},
 ]  # fmt: skip
 
 

@@ -150,7 +150,8 @@ def contacts_of_all_kinds(seed: int = 1) -> topple.Scene:
 
     To check n', A and b against finite differences. Pairs stand far from each other: a tetrahedron on its
     tip on a plane, two boxes edge across edge, a ball on a tilted slab, a ball on a ball, a can on its side
-    and one on its rim, a capsule, and a box whose tip stands on a slab.
+    and one on its rim, a capsule, a box whose tip stands on a slab, a can on its rim on a slab, and a tip on
+    the top of a can.
     """
     random = np.random.default_rng(seed)
     scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
@@ -180,6 +181,10 @@ def contacts_of_all_kinds(seed: int = 1) -> topple.Scene:
         ("can rim", topple.Cylinder(0.4, 1.0), (18.0, 0.0, rim), leaning),
         ("capsule", topple.Capsule(0.3, 1.0), (21.0, 0.0, 0.3 + 0.5 * math.cos(lean)),
          leaning),
+        ("slab three", topple.Box((2, 2, 0.2)), (15.0, 9.0, 5.0), (1, 0, 0, 0)),
+        ("slab rim", topple.Cylinder(0.4, 1.0), (15.0, 9.0, 5.1 + rim), leaning),
+        ("drum", topple.Cylinder(0.8, 0.5), (21.0, 9.0, 5.0), (1, 0, 0, 0)),
+        ("drum tip", topple.ConvexHull(tip), (21.1, 9.2, 5.25), (1, 0, 0, 0)),
     ]  # fmt: skip
     for name, shape, position, orientation in bodies:
         spin = random.normal(size=3)
