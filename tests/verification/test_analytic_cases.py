@@ -224,32 +224,6 @@ def test_cliff(beyond, figure):
     figure("drift", drift(topple.Simulation(scene, "analytic"), 1.0), 0.0, "m")
 
 
-def test_flat_mesh_has_no_bumps(figure):
-    """Analytic: a box on a flat mesh slides on straight, without an event, over its inner edges.
-
-    2 m/s at mu = .5 end after v^2 / (2 mu g) = .408 m, over two of them; to .5 %, as stopping distances are
-    asked. It is not as exact as on a plane, as points begin and cease to touch within steps.
-    """
-    x = np.linspace(-1.0, 1.0, 9)
-    vertices = [(a, b, 0.0) for a in x for b in x]
-    corners = [9 * i + j for i in range(8) for j in range(8)]
-    triangles = [t for k in corners for t in ((k, k + 9, k + 1), (k + 1, k + 9, k + 10))]
-    scene = topple.Scene(gravity=(0.0, 0.0, -G))
-    scene.add(topple.Body("mesh", topple.Mesh(vertices, triangles), kind="static", friction=0.5))
-    scene.add(
-        topple.Body(
-            "box", topple.Box((0.4, 0.4, 0.2)), mass=1.0, position=(-0.5, 0.05, 0.1), friction=0.5,
-            linear_velocity=(2.0, 0.0, 0.0),
-        )
-    )  # fmt: skip
-    trajectory = topple.simulate(scene, seconds=0.5, solver="analytic")
-    way = trajectory.position[-1, 1] - trajectory.position[0, 1]
-    figure("way, relative", way[0] / (4.0 / G) - 1.0, 5e-3)
-    figure("aside", way[1], 1e-6, "m")
-    figure("height", np.abs(trajectory.position[:, 1, 2] - 0.1).max(), 1e-8, "m")
-    figure("events", len(trajectory.events), 0)
-
-
 def falling_pair(*, scale=1.0, names=("a", "b"), turn=0.0, shift=(0.0, 0.0, 0.0)):
     """A box that falls on a box, lengths and gravity times `scale`, so that times stay; turned about z."""
     about_z = Rotation.from_rotvec([0.0, 0.0, turn])
