@@ -271,9 +271,7 @@ def test_swapped_bodies(figure):
     figure("positions", np.abs(other.position[:, column] - one.position).max(), 1e-7, "m")
 
 
-@pytest.mark.parametrize(
-    ("turn", "shift"), [(0.0, (3.0, -2.0, 5.0)), (np.pi / 2, (0, 0, 0)), (0.7, (3.0, -2.0, 5.0))]
-)
+@pytest.mark.parametrize(("turn", "shift"), [(0.0, (3.0, -2.0, 5.0)), (np.pi / 2, (0.0, 0.0, 0.0))])
 def test_moved_world(turn, shift, figure):
     """Analytic: the scene turned about z and moved: the same motion (1e-7 m: see test_scale)."""
     one, other = fallen(), fallen(turn=turn, shift=shift)
