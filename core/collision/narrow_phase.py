@@ -422,7 +422,9 @@ def detect_contacts(colliders, shapes, sensor, c, R, trace, pairs, reach, slack,
             continue
         if pairs.point_count[slot] > 0 and moved < CARRIED * slack and margin <= pairs.margin[slot]:
             contacts.counter[CARRIED_ON] += 1
-            count = carry_points(pairs, slot, a, b, contacts, count)
+            ra, rb = mat3.load(R, a), mat3.load(R, b)
+            p_ba = vec3.subtract(vec3.load(c, a), vec3.load(c, b))
+            count = carry_points(pairs, slot, a, b, ra, p_ba, rb, contacts, count)
             continue
         manifold.count[0] = 0
         sa, sb = colliders.shape[ka], colliders.shape[kb]
@@ -446,7 +448,7 @@ def detect_contacts(colliders, shapes, sensor, c, R, trace, pairs, reach, slack,
                 pairs, slot, a, b, p_ba, size, slack, carrier, shapes.radius[sa], shapes.radius[sb], manifold,
                 contacts, count, is_mesh, scratch.movers,
             )  # fmt: skip
-            keep_points(pairs, slot, contacts, first, count - first)
+            keep_points(pairs, slot, ra, p_ba, rb, contacts, first, count - first)
         else:
             if is_mesh:
                 note_left(pairs, slot, np.int64(15), a, b, scratch.movers)

@@ -12,7 +12,7 @@ from ..jit import inlined, inner, kernel
 
 STATUS_OK, STATUS_FULL = 0, 1
 HIGH, FREE, COUNT = 0, 1, 2  # indices into PairTable.counter
-POINT_SIZE = 17  # numbers of a contact point: separation, carrier, normal, two arms, two cores
+POINT_SIZE = 18  # numbers of a contact point: separation, carrier, normal, two arms, two cores, distance
 OVERLAPS_SENSOR = -1  # in place of a number of contact points: the pair overlaps, but only reports it
 
 

@@ -1,8 +1,8 @@
 """What pairs keep from step to step: contact points while nothing moves, and their impulses.
 
-A pair whose bodies have hardly moved since it was last looked at keeps its contact points as they are, or
-stays apart. Points found anew are known again by their feature id, else by their place in the pair; on a
-mesh they also move from one triangle's pair to the next. So impulses stay where they act.
+A pair whose bodies have hardly moved since it was last looked at keeps its contact points, carried on to
+first order, or stays apart. Points found anew are known again by their feature id, else by their place in
+the pair; on a mesh they also move from one triangle's pair to the next. So impulses stay where they act.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import inlined, inner, kernel
-from ..math3 import vec3
+from ..math3 import mat3, vec3
 from .manifold import MAX_POINTS
 
 SAME_PLACE = 0.05  # part of the size within which an old point's impulse goes to a new one
@@ -19,7 +19,7 @@ MOST_MOVERS = 1024  # more in one step start from zero, which costs iterations o
 
 
 # Part of the slack (the tolerance of the solver) that bodies may move while their contact points are kept.
-CARRIED = 1e-6
+CARRIED = 1e-3
 
 
 class Trace(NamedTuple):
@@ -55,31 +55,50 @@ def follow(trace, c, R):
 
 
 @inner
-def keep_points(pairs, slot, contacts, first, count):
-    """Store a pair's contact points, those from `first` on, for steps in which nothing moves."""
+def keep_points(pairs, slot, ra, p_ba, rb, contacts, first, count):
+    """Store a pair's contact points, those from `first` on, for steps in which next to nothing moves."""
     for k in range(count):
         c = first + k
         point = pairs.point[slot, k]
+        core_a, core_b = vec3.load(contacts.core[c], 0), vec3.load(contacts.core[c], 1)
+        local_a, local_b = mat3.transform_transposed(ra, core_a), mat3.transform_transposed(rb, core_b)
+        n = vec3.load(contacts.normal, c)
         point[0], point[1] = contacts.separation[c], contacts.carrier[c]
         for m in range(3):
-            point[2 + m] = contacts.normal[c, m]
+            point[2 + m] = n[m]
             point[5 + m], point[8 + m] = contacts.arm[c, 0, m], contacts.arm[c, 1, m]
-            point[11 + m], point[14 + m] = contacts.core[c, 0, m], contacts.core[c, 1, m]
+            point[11 + m], point[14 + m] = local_a[m], local_b[m]
+        point[17] = _distance(ra, p_ba, rb, local_a, local_b, n)[0]
+
+
+@inlined
+def _distance(ra, p_ba, rb, local_a, local_b, n):
+    """(n . (p_a - p_b), p_a, p_b) of two points of a and b, each from its centre of mass in world axes."""
+    p_a, p_b = mat3.transform(ra, local_a), mat3.transform(rb, local_b)
+    return vec3.dot(n, vec3.add(vec3.subtract(p_a, p_b), p_ba)), p_a, p_b
 
 
 @inner
-def carry_points(pairs, slot, a, b, contacts, first):
-    """Append a pair's stored contact points with their last impulses; returns the new count."""
+def carry_points(pairs, slot, a, b, ra, p_ba, rb, contacts, first):
+    """Append a pair's stored contact points with their last impulses; returns the new count.
+
+    The separation follows the motion of the two points to first order: what a turn of the normal adds is the
+    square of the way over the size, 1e-14 of it. Were it left as it was, the contacts' springs would
+    be jerked by each new look.
+    """
     for k in range(pairs.point_count[slot]):
         c = first + k
         point = pairs.point[slot, k]
+        n = (point[2], point[3], point[4])
+        local_a, local_b = (point[11], point[12], point[13]), (point[14], point[15], point[16])
+        distance, core_a, core_b = _distance(ra, p_ba, rb, local_a, local_b, n)
         contacts.slot[c], contacts.place[c], contacts.carried[c] = slot, k, True
         contacts.body[c, 0], contacts.body[c, 1] = a, b
-        contacts.separation[c], contacts.carrier[c] = point[0], int(point[1])
+        contacts.separation[c], contacts.carrier[c] = point[0] + (distance - point[17]), int(point[1])
         for m in range(3):
-            contacts.normal[c, m] = point[2 + m]
+            contacts.normal[c, m] = n[m]
             contacts.arm[c, 0, m], contacts.arm[c, 1, m] = point[5 + m], point[8 + m]
-            contacts.core[c, 0, m], contacts.core[c, 1, m] = point[11 + m], point[14 + m]
+            contacts.core[c, 0, m], contacts.core[c, 1, m] = core_a[m], core_b[m]
             contacts.impulse[c, m] = pairs.impulse[slot, k, m]
     return first + pairs.point_count[slot]
 

@@ -34,13 +34,21 @@ class ContactRows(NamedTuple):
     gap: np.ndarray  # [m] (c,) how far the contact may still close in this step
     asleep: np.ndarray  # (c,) contacts of islands that sleep; of their rows only impulses are kept
     residual: np.ndarray  # [m] (c,) what the last sweep still changed here
+    slot: np.ndarray  # (c,) pair whose frame, K and coefficients the row holds; -1 where none
+    place: np.ndarray  # (c,) and index among that pair's points
 
 
 def empty_rows(capacity: int) -> ContactRows:
     """Rows with room for `capacity` contact points."""
     shapes = [(9,), (6,), (2,), (), (3,), (3,), (3,), (), ()]
     rows = [np.zeros((capacity, *shape)) for shape in shapes]
-    return ContactRows(*rows, asleep=np.zeros(capacity, np.bool_), residual=np.zeros(capacity))
+    return ContactRows(
+        *rows,
+        asleep=np.zeros(capacity, np.bool_),
+        residual=np.zeros(capacity),
+        slot=np.full(capacity, -1),
+        place=np.zeros(capacity, np.int64),
+    )
 
 
 @inlined
@@ -115,25 +123,29 @@ def prepare_rows(
     """
     for c in range(count):
         a, b = contacts.body[c, 0], contacts.body[c, 1]
-        n = vec3.load(contacts.normal, c)
         if rows.asleep[c]:
+            n = vec3.load(contacts.normal, c)
             rows.impulse[c, 0] = max(vec3.dot(n, vec3.load(contacts.impulse, c)), 0.0)
             rows.collision[c, 0], rows.gap[c] = 0.0, 0.0
             continue
-        t1, t2 = vec3.tangents(n)
-        frame = (n[0], n[1], n[2], t1[0], t1[1], t1[2], t2[0], t2[1], t2[2])
-        for k in range(9):
-            rows.frame[c, k] = frame[k]
-        effective_mass(masses, contacts, c, frame, rows.K)
-        for k in range(2):
-            rows.friction[c, k] = combine(friction[a, k], friction[b, k], multiply)
-        rows.restitution[c] = combine(restitution[a], restitution[b], multiply)
-        p = vec3.load(contacts.impulse, c)
-        rows.impulse[c, 0] = max(vec3.dot(n, p), 0.0)
-        rows.impulse[c, 1], rows.impulse[c, 2] = vec3.dot(t1, p), vec3.dot(t2, p)
+        # A point that is carried on has moved by too little to change what its row holds.
+        slot, place = contacts.slot[c], contacts.place[c]
+        if not (contacts.carried[c] and rows.slot[c] == slot and rows.place[c] == place):
+            rows.slot[c], rows.place[c] = slot, place
+            n = vec3.load(contacts.normal, c)
+            t1, t2 = vec3.tangents(n)
+            frame = (n[0], n[1], n[2], t1[0], t1[1], t1[2], t2[0], t2[1], t2[2])
+            for k in range(9):
+                rows.frame[c, k] = frame[k]
+            effective_mass(masses, contacts, c, frame, rows.K)
+            for k in range(2):
+                rows.friction[c, k] = combine(friction[a, k], friction[b, k], multiply)
+            rows.restitution[c] = combine(restitution[a], restitution[b], multiply)
+        p = in_frame(rows, c, vec3.load(contacts.impulse, c))
+        rows.impulse[c, 0], rows.impulse[c, 1], rows.impulse[c, 2] = max(p[0], 0.0), p[1], p[2]
         for k in range(3):
             rows.before[c, k] = rows.impulse[c, k]
-        rows.gap[c] = contacts.separation[c] + allowance[contacts.slot[c]]
+        rows.gap[c] = contacts.separation[c] + allowance[slot]
         rows.residual[c] = 0.0
         for k in range(3):
             rows.collision[c, k] = 0.0

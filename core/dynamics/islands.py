@@ -33,6 +33,9 @@ class ContactGraph(NamedTuple):
     level: np.ndarray  # (bodies,) distance from the ground on the contact graph
     parent: np.ndarray  # (bodies,) union-find
     queue: np.ndarray  # (contact capacity + bodies,) scratch
+    last_link: np.ndarray  # (contact capacity, 2) bodies of the contacts the islands were last built of
+    last_kind: np.ndarray  # (bodies,) what the bodies were then
+    last_count: np.ndarray  # (2,) numbers of contacts and of islands then
 
 
 def empty_islands(body_count: int, contact_capacity: int) -> Islands:
@@ -55,6 +58,9 @@ def empty_graph(body_count: int, contact_capacity: int) -> ContactGraph:
         contact_start=np.zeros(body_count + 2, np.int64),
         contact_of_body=np.zeros(2 * contact_capacity, np.int64),
         queue=np.zeros(contact_capacity + body_count, np.int64),
+        last_link=np.zeros((contact_capacity, 2), np.int64),
+        last_kind=np.zeros(body_count, np.int64),
+        last_count=np.full(2, -1),
     )
 
 
@@ -120,15 +126,32 @@ def _level_of_contact(kind, body_of, c, level):
     return max(min(level[a], level[b]), 0)
 
 
+@inner
+def _same_links(kind, body_of, count, graph):
+    """Whether bodies and contacts are linked as they were when the islands were last built; notes how."""
+    same = graph.last_count[0] == count
+    graph.last_count[0] = count
+    for i in range(kind.shape[0]):
+        same = same and graph.last_kind[i] == kind[i]
+        graph.last_kind[i] = kind[i]
+    for c in range(count):
+        a, b = body_of[c, 0], body_of[c, 1]
+        same = same and graph.last_link[c, 0] == a and graph.last_link[c, 1] == b
+        graph.last_link[c, 0], graph.last_link[c, 1] = a, b
+    return same
+
+
 @allocating_kernel
 def build_islands(kind, body_of, count, ground_up, islands, graph):
-    """Group the contacts by island; returns the number of islands.
+    """Group the contacts by island; returns the number of islands. What has not changed is not done again.
 
     Args:
         ground_up: Order each island's contacts by level; otherwise by index.
     """
     n = graph.parent.shape[0]
     parent = graph.parent
+    if _same_links(kind, body_of, count, graph):
+        return graph.last_count[1]
     list_contacts_of_bodies(body_of, count, graph)
     if ground_up:
         _measure_levels(kind, body_of, count, graph)
@@ -173,6 +196,7 @@ def build_islands(kind, body_of, count, ground_up, islands, graph):
         islands.order[tally[root + 1]] = c
         tally[root + 1] += 1
     _list_bodies(kind, body_of, islands, island_count)
+    graph.last_count[1] = island_count
     return island_count
 
 

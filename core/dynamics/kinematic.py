@@ -47,12 +47,14 @@ class KinematicPaths:
             q = quat_multiply(_turn(s * r), orientations[k])
         return position + quat_rotate(q, self.model.p_Oc[body]), quat_multiply(q, self.model.q_OP[body])
 
-    def release_due(self, state: BodyState, time: float) -> None:
-        """Turn bodies whose release time has come dynamic, with the velocity they have."""
+    def release_due(self, state: BodyState, time: float) -> bool:
+        """Turn bodies whose release time has come dynamic, with the velocity they have; whether any."""
+        any_due = False
         for i, body in self.paths.items():
             if i in self.released or body.release_time is None or time < body.release_time - 1e-9:
                 continue
             self.released.add(i)
+            any_due = True
             model = self.model
             model.kind[i] = DYNAMIC
             model.inv_mass[i] = np.where(body.lock_linear, 0.0, 1.0 / model.mass[i])
@@ -62,6 +64,7 @@ class KinematicPaths:
             w = np.where(model.lock_angular[i], 0.0, state.w[i])
             w_P = quat_rotate(state.q[i] * _CONJUGATE, w)
             state.L[i] = quat_rotate(state.q[i], model.inertia[i] * w_P)
+        return any_due
 
     def set_poses(self, state: BodyState, time: float) -> None:
         """Put every kinematic body on its path."""

@@ -148,6 +148,7 @@ class ImpulsePipeline:
         self.guard = PassageGuard(model.kind, sensor, shapes, colliders)
         self.log = EventLog(names, colliders.body, bool(sensor.any()))
         self.reach = np.zeros(n)
+        self.net = np.zeros((n, 6))
         self.end_velocity = np.zeros((n, 6))
         self.scratch = make_scratch(shapes)
         self.contacts = empty_contacts(0)
@@ -240,7 +241,8 @@ class ImpulsePipeline:
         """Plan the coming step as free motion."""
         self._step_length = h
         with self._stage("integrate"):
-            self.paths.release_due(self.state, self.time)
+            if self.paths.release_due(self.state, self.time):
+                self.rows.slot[:] = -1  # bodies respond that did not
             self.paths.set_velocities(self.state, self.time, h)
             plan_free_motion(self.model, self.state, self.gravity, h, self.plan)
             measure_reach(
@@ -302,7 +304,7 @@ class ImpulsePipeline:
     def _warm_start(self, h: float) -> None:
         warm_start(
             self.model.kind, self.masses, self.geometry, self.rows, self.contact_count,
-            h, h * self.gravity_size, self.plan, self.end_velocity,
+            h, h * self.gravity_size, self.plan, self.net,
         )  # fmt: skip
 
     def _resolve_collisions(self, h: float, island_count: int) -> None:
@@ -321,7 +323,7 @@ class ImpulsePipeline:
         bodies = (self.masses, self.geometry, self.rows, self.islands, island_count, h)
         mean, solve, report = self.plan.mean, self.solve, self.solve_report
         report[:] = 0.0
-        set_up_islands(*bodies, h * self.gravity_size, mean, solve)
+        set_up_islands(*bodies, h * self.gravity_size, self.net, mean, solve)
         sweep_islands(
             *bodies, self.tolerance, h * self.gravity_size, self.settings.max_iterations, mean, solve, report
         )

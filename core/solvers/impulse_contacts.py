@@ -65,7 +65,7 @@ def warm_start(kind, masses, contacts, rows, count, h, gravity_speed, plan, net)
 
     Args:
         gravity_speed: What gravity adds to a velocity in one step [m/s].
-        net: Scratch, shape (bodies, 6): velocity change by the impulses.
+        net: Written: the velocity changes by the impulses, shape (bodies, 6).
     """
     net[:, :] = 0.0
     for c in range(count):

@@ -152,6 +152,17 @@ def _fastest_contact(contacts, order, first, last, velocity):
 
 
 @inner
+def _fastest_support(contacts, islands, island, velocity):
+    """The same where the island's own bodies stand still: at its contacts with others."""
+    fastest = 0.0
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        if islands.number[contacts.body[c, 0]] < 0 or islands.number[contacts.body[c, 1]] < 0:
+            fastest = max(fastest, vec3.norm(relative_velocity(velocity, contacts, c)))
+    return fastest
+
+
+@inner
 def _note_impulses(rows, order, first, last, impulse_out):
     """Copy the impulses of an island."""
     for i in range(first, last):
@@ -264,10 +275,12 @@ def find_sleepers(kind, contacts, plan, graph, islands, island_count, may_sleep,
         islands.asleep[island] = asleep
         for i in range(islands.start[island], islands.start[island + 1]):
             asleep_out[islands.order[i]] = asleep
+    for body in range(kind.shape[0]):
+        solve.contact_count[body] = graph.contact_start[body + 1] - graph.contact_start[body]
 
 
 @kernel
-def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_speed, mean, solve):
+def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_speed, net, mean, solve):
     """Prepare every island, and hold those that are at rest.
 
     An island is at rest where nothing moves and the forces of the last step still balance: it costs
@@ -275,19 +288,16 @@ def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_spe
 
     Args:
         gravity_speed: What gravity adds to a velocity in one step [m/s].
+        net: Velocity changes by the impulses of the last step, shape (bodies, 6).
         mean: Planned mean velocities (bodies, 6); zero is written for islands at rest.
     """
     solve.held[:] = False
-    solve.contact_count[:] = 0
     for i in range(mean.shape[0]):
         for k in range(6):
-            solve.newton.free[i, k] = mean[i, k]
-            solve.newton.step[i, k] = 0.0
+            solve.newton.free[i, k] = mean[i, k] - net[i, k]
+            solve.newton.step[i, k], solve.newton.error[i, k] = 0.0, 0.0
     for island in range(island_count):
         first, last = islands.start[island], islands.start[island + 1]
-        for i in range(first, last):
-            for side in range(2):
-                solve.contact_count[contacts.body[islands.order[i], side]] += 1
         if islands.asleep[island]:
             solve.outcome[island] = DONE
             _hold(islands, island, mean, solve)
@@ -296,14 +306,6 @@ def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_spe
             c = islands.order[i]
             solve.gap[c] = rows.gap[c]
             solve.newton.rate[c] = gap_rate(rows.gap[c], h, PUSH)
-            add_pair_impulse(
-                masses,
-                contacts,
-                c,
-                to_world(rows, c, vec3.load(rows.impulse, c)),
-                -1.0,
-                solve.newton.free,
-            )
         solve.outcome[island] = SWEEPS_ONLY if _has_locks(masses, islands, island) else OPEN
         if solve.outcome[island] == OPEN and _is_slow(
             islands, island, solve.last_mean, REST_SPEED * gravity_speed
@@ -315,7 +317,7 @@ def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_spe
                     mean[islands.body[k], m] = 0.0
             error = island_gradient(masses, contacts, rows, islands, island, mean, solve.newton)
             if error <= REST_FORCE * gravity_speed and (
-                _fastest_contact(contacts, islands.order, first, last, mean) <= REST_SPEED * gravity_speed
+                _fastest_support(contacts, islands, island, mean) <= REST_SPEED * gravity_speed
             ):
                 solve.outcome[island] = DONE
                 _hold(islands, island, mean, solve)

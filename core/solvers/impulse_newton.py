@@ -41,6 +41,7 @@ class NewtonScratch(NamedTuple):
     rate: np.ndarray  # [m/s] (c,) least normal velocity of each contact
     free: np.ndarray  # (bodies, 6) mean velocities without the contacts
     gradient: np.ndarray  # (bodies, 6) of the potential [N s, N m s]
+    error: np.ndarray  # (bodies, 6) of the velocities, M^-1 times the gradient; zero where none responds
     step: np.ndarray  # (bodies, 6) Newton step
     slip: np.ndarray  # [m/s] (c, 3) velocity of each contact in its frame
     slip_step: np.ndarray  # [m/s] (c, 3) its change by the Newton step
@@ -49,7 +50,7 @@ class NewtonScratch(NamedTuple):
 
 def newton_scratch(body_count: int, contact_capacity: int) -> NewtonScratch:
     """Scratch for so many bodies and contacts."""
-    by_body = [np.zeros((body_count, 6)) for _ in range(3)]
+    by_body = [np.zeros((body_count, 6)) for _ in range(4)]
     by_contact = [np.zeros((contact_capacity, 3)) for _ in range(2)]
     return NewtonScratch(np.zeros(contact_capacity), *by_body, *by_contact, np.zeros(contact_capacity))
 
@@ -143,22 +144,18 @@ def island_gradient(masses, contacts, rows, islands, island, velocity, scratch):
             for m in range(3):
                 gradient[body, m] += sign * world[m]
                 gradient[body, 3 + m] += sign * torque[m]
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        body = islands.body[k]
+        g = gradient[body]
+        spin = mat3.transform(mat3.load(masses.inv_I, body), (g[3], g[4], g[5]))
+        for m in range(3):
+            scratch.error[body, m] = g[m] / masses.mass[body]
+            scratch.error[body, 3 + m] = spin[m]
     worst = 0.0
     for i in range(islands.start[island], islands.start[island + 1]):
-        c = islands.order[i]
-        error = (0.0, 0.0, 0.0)
-        for side in range(2):
-            body = contacts.body[c, side]
-            if islands.number[body] < 0:
-                continue
-            g = gradient[body]
-            spin = mat3.transform(mat3.load(masses.inv_I, body), (g[3], g[4], g[5]))
-            at = vec3.cross(spin, vec3.load(contacts.arm[c], side))
-            inverse = 1.0 / masses.mass[body]
-            move = (g[0] * inverse + at[0], g[1] * inverse + at[1], g[2] * inverse + at[2])
-            error = vec3.add(error, move) if side == 0 else vec3.subtract(error, move)
-        worst = max(worst, vec3.norm(error))
-    return worst
+        error = relative_velocity(scratch.error, contacts, islands.order[i])
+        worst = max(worst, vec3.dot(error, error))
+    return math.sqrt(worst)
 
 
 @inlined
