@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import inner
+from ..jit import inlined, inner
 from ..math3 import vec3
 from .difference import difference_support, put_row
 from .gjk import PA, SIMPLEX_SHAPE, WEIGHT, weighted
@@ -24,6 +24,7 @@ MAX_POINTS, MAX_FACES = 128, 256
 UNSEEN, CANDIDATE, SEEN = 0, 1, 2
 # Relative to the size: a new point must lie farther out than this; from where Newton's method takes over.
 DEPTH_ACCURACY, REFINE_FROM = 1e-10, 1e-7
+SAME_POINT = 1e-12  # relative: points that differ by round-off
 
 
 class Polytope(NamedTuple):
@@ -255,13 +256,41 @@ def _nearest(polytope, face_count, tie):
             if inside > best:
                 f, best = g, inside
     u, v, w = _foot(polytope, f)
-    u, v, w = max(u, 0.0), max(v, 0.0), max(w, 0.0)
+    _load_corners(polytope, f, max(u, 0.0), max(v, 0.0), max(w, 0.0))
+    return f, _behind_foot(polytope, f)
+
+
+@inlined
+def _load_corners(polytope, f, u, v, w):
+    """Copy the corners of face f to the simplex, with weights in these proportions."""
     total = u + v + w
     for k in range(3):
         for column in range(9):
             polytope.simplex[k, column] = polytope.point[polytope.face[f, k], column]
         polytope.simplex[k, WEIGHT] = (u, v, w)[k] / total
-    return f, weighted(polytope.simplex, np.int64(3), PA)
+
+
+@inner
+def _behind_foot(polytope, f):
+    """p_a behind the origin's foot on face f, whose corners and weights are in the simplex.
+
+    The polygon inside a disc's face may miss the foot. Where one point of b makes the whole face, p_a is
+    known without it.
+    """
+    simplex = polytope.simplex
+    p_b = _of_b(simplex, np.int64(0))
+    spread = 0.0
+    for k in range(1, 3):
+        spread = max(spread, vec3.norm(vec3.subtract(_of_b(simplex, k), p_b)))
+    if spread > SAME_POINT * vec3.norm(p_b):
+        return weighted(simplex, np.int64(3), PA)
+    return vec3.add(p_b, vec3.scale(vec3.load(polytope.normal, f), polytope.distance[f]))
+
+
+@inlined
+def _of_b(simplex, k):
+    """p_b of row k."""
+    return vec3.subtract((simplex[k, PA], simplex[k, PA + 1], simplex[k, PA + 2]), vec3.load(simplex, k))
 
 
 @inner
@@ -283,13 +312,13 @@ def penetration(shapes, sa, ra, p_ba, sb, rb, axis, size, polytope):
     f, p_a = _nearest(polytope, face_count, DEPTH_ACCURACY * size)
     n, depth = vec3.load(polytope.normal, f), 1e300
     best_p = p_a
-    may_refine = True
+    may_refine, same = True, 1e-3 * DEPTH_ACCURACY * size
     for points in range(4, MAX_POINTS):
         direction = vec3.load(polytope.normal, f)
         w, p, a, b = difference_support(shapes, sa, ra, p_ba, sb, rb, direction)
         height = vec3.dot(direction, w)
-        if height < depth:  # along any direction the overlap is at least the depth
-            depth, n, best_p = height, direction, p_a
+        if height <= depth + same:  # along any direction the overlap is at least the depth
+            depth, n, best_p = min(height, depth), direction, p_a
         if may_refine and height - polytope.distance[f] <= REFINE_FROM * size:
             # No direction can be better than the nearest face by more than this.
             may_refine = False
@@ -299,10 +328,23 @@ def penetration(shapes, sa, ra, p_ba, sb, rb, axis, size, polytope):
             if found and separation >= -depth - tiny:
                 return separation, normal, p_fine
         if height - polytope.distance[f] <= DEPTH_ACCURACY * size:
-            break
+            return -depth, vec3.scale(n, -1.0), best_p
         put_row(polytope.point, points, w, p, a, b)
-        face_count = _expand(polytope, face_count, points, f, 1e-3 * DEPTH_ACCURACY * size)
-        if face_count < 0:  # no more digits: the best direction so far stands
+        grown = _expand(polytope, face_count, points, f, same)
+        if grown < 0:  # no more digits, or no more room
             break
+        face_count = grown
         f, p_a = _nearest(polytope, face_count, DEPTH_ACCURACY * size)
-    return -depth, vec3.scale(n, -1.0), best_p
+    # Nearly as deep all around, as near the axis of a cylinder: whatever face may be better is looked at.
+    n = vec3.scale(n, -1.0)
+    for g in range(face_count):
+        if polytope.distance[g] >= depth:
+            continue
+        _load_corners(polytope, g, 1.0, 1.0, 1.0)
+        found, separation, normal, p_fine = refine(
+            shapes, sa, ra, p_ba, sb, rb, vec3.scale(vec3.load(polytope.normal, g), -1.0), polytope.simplex,
+            np.int64(3),
+        )  # fmt: skip
+        if found and separation > -depth:
+            depth, n, best_p = -separation, normal, p_fine
+    return -depth, n, best_p

@@ -43,7 +43,7 @@ from .persistence import (
     note_left,
     settle_movers,
 )
-from .primitives import collide_sphere_hull, collide_spheres, collide_with_plane
+from .primitives import collide_sphere_solid, collide_spheres, collide_with_plane
 from .refinement import refine
 from .round_shapes import SHORT, collide_round, collide_round_with_plane
 from .separating_plane import (
@@ -293,24 +293,24 @@ def _collide_pair(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scr
             collide_round_with_plane(shapes, sb, rb, origin, n, distance, -1.0, margin, manifold)
         else:
             collide_with_plane(shapes, sb, rb, origin, n, distance, -1.0, margin, manifold)
-    elif round_a or round_b:
-        collide_round(shapes, sa, ra, p_ba, sb, rb, axis, margin, size, manifold, scratch.simplex,
-                      scratch.polytope, scratch.deepest)  # fmt: skip
     elif kind_a == SPHERE and kind_b == SPHERE:
         center_a = vec3.add(mat3.transform(ra, vec3.load(shapes.vertex, shapes.vertex_start[sa])), p_ba)
         center_b = mat3.transform(rb, vec3.load(shapes.vertex, shapes.vertex_start[sb]))
         collide_spheres(center_a, shapes.radius[sa], center_b, shapes.radius[sb], margin, manifold)
-    elif kind_a == SPHERE:
+    elif kind_a == SPHERE and kind_b != CAPSULE:
         center = vec3.add(mat3.transform(ra, vec3.load(shapes.vertex, shapes.vertex_start[sa])), p_ba)
-        collide_sphere_hull(shapes, center, shapes.radius[sa], sb, rb, 1.0, margin, manifold)
-    elif kind_b == SPHERE:
+        collide_sphere_solid(shapes, center, shapes.radius[sa], sb, rb, 1.0, margin, manifold)
+    elif kind_b == SPHERE and kind_a != CAPSULE:
         center_b = mat3.transform(rb, vec3.load(shapes.vertex, shapes.vertex_start[sb]))
         center = vec3.subtract(center_b, p_ba)
         first = manifold.count[0]
-        collide_sphere_hull(shapes, center, shapes.radius[sb], sa, ra, -1.0, margin, manifold)
+        collide_sphere_solid(shapes, center, shapes.radius[sb], sa, ra, -1.0, margin, manifold)
         if manifold.count[0] > first:
             for k in range(3):
                 manifold.p_a[first, k] += center_b[k]
+    elif round_a or round_b:
+        collide_round(shapes, sa, ra, p_ba, sb, rb, axis, margin, size, manifold, scratch.simplex,
+                      scratch.polytope, scratch.deepest)  # fmt: skip
     else:
         _collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scratch, counter)
 

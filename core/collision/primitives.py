@@ -1,10 +1,13 @@
-"""Contacts that have a closed form: spheres with each other and with hulls, hulls and spheres with a plane.
+"""Contacts in closed form: spheres with each other, with hulls, cylinders and cones, and with a plane.
 
 Frame: world axes, origin at the centre of mass of b; normals from b to a.
 """
 
+import math
+
 import numpy as np
 
+from ..geometry.shape_table import DISCS
 from ..geometry.support import ANY_VERTEX, CLIMB_FROM, support_vertex, vertex
 from ..jit import inner
 from ..math3 import mat3, vec3
@@ -53,24 +56,17 @@ def collide_with_plane(shapes, s, r, offset, n, distance, sign, margin, scratch)
 
 
 @inner
-def collide_sphere_hull(shapes, center, radius, sb, rb, sign, margin, manifold):
-    """Contact of a sphere (centre from the hull's centre of mass) with a hull.
+def collide_sphere_solid(shapes, center, radius, sb, rb, sign, margin, manifold):
+    """Contact of a sphere (centre from the solid's centre of mass) with a hull, a cylinder or a cone.
 
-    `sign` is 1 where the hull is b, -1 where it is a. The point added lies on a; in the second case
+    `sign` is 1 where the solid is b, -1 where it is a. The point added lies on a; in the second case
     it is given from the centre of the sphere.
     """
-    best_face, height = np.int64(-1), -1e300
     local = mat3.transform_transposed(rb, center)
-    for f in range(shapes.face_start[sb], shapes.face_start[sb + 1]):
-        h = vec3.dot(vec3.load(shapes.face_normal, f), local) - shapes.face_distance[f]
-        if h > height:
-            best_face, height = f, h
-    if height - radius > margin:
-        return
-    n_local = vec3.load(shapes.face_normal, best_face)
-    distance, n = height, n_local
-    if height > 0.0 and not _inside_face(shapes, sb, best_face, local):
-        distance, n = _vertex_or_edge_distance(shapes, sb, local)
+    if shapes.kind[sb] == DISCS:
+        distance, n = _distance_from_discs(shapes, sb, local)
+    else:
+        distance, n = _distance_from_hull(shapes, sb, local, margin + radius)
     if distance - radius > margin:
         return
     n = mat3.transform(rb, n)
@@ -78,8 +74,54 @@ def collide_sphere_hull(shapes, center, radius, sb, rb, sign, margin, manifold):
         on_a = vec3.subtract(center, vec3.scale(n, radius))
         add_candidate(manifold, on_a, n, distance - radius, ANY_VERTEX)
     else:
-        on_hull = vec3.scale(n, -distance)
-        add_candidate(manifold, on_hull, vec3.scale(n, -1.0), distance - radius, ANY_VERTEX)
+        on_solid = vec3.scale(n, -distance)
+        add_candidate(manifold, on_solid, vec3.scale(n, -1.0), distance - radius, ANY_VERTEX)
+
+
+@inner
+def _distance_from_hull(shapes, s, point, far):
+    """(distance, direction) of a point from the surface of a hull, negative inside; beyond `far` a bound."""
+    best_face, height = np.int64(-1), -1e300
+    for f in range(shapes.face_start[s], shapes.face_start[s + 1]):
+        h = vec3.dot(vec3.load(shapes.face_normal, f), point) - shapes.face_distance[f]
+        if h > height:
+            best_face, height = f, h
+    if 0.0 < height <= far and not _inside_face(shapes, s, best_face, point):
+        return _vertex_or_edge_distance(shapes, s, point)
+    return height, vec3.load(shapes.face_normal, best_face)
+
+
+@inner
+def _distance_from_discs(shapes, s, point):
+    """(distance, direction) of a point from the surface of a cylinder or cone; negative inside.
+
+    In the half-plane of the axis and the point the solid is a trapezium; its far side is the surface.
+    """
+    axis, bottom = vec3.load(shapes.axis, s), vertex(shapes, s, np.int64(0))
+    length = vec3.norm(vec3.subtract(vertex(shapes, s, np.int64(1)), bottom))
+    r0, r1 = shapes.disc[s, 0], shapes.disc[s, 1]
+    d = vec3.subtract(point, bottom)
+    z = vec3.dot(d, axis)
+    across = vec3.subtract(d, vec3.scale(axis, z))
+    rho = vec3.norm(across)
+    out = vec3.scale(across, 1.0 / rho) if rho > 0.0 else vec3.tangents(axis)[0]
+    slant = math.sqrt(length * length + (r0 - r1) * (r0 - r1))
+    m_rho, m_z = length / slant, (r0 - r1) / slant  # normal of the side
+    side = m_rho * (rho - r0) + m_z * z
+    highest = max(side, -z, z - length)
+    if highest <= 0.0:
+        if highest == side:
+            return side, vec3.add(vec3.scale(out, m_rho), vec3.scale(axis, m_z))
+        return highest, vec3.scale(axis, -1.0 if highest == -z else 1.0)
+    if (z < 0.0 and rho <= r0) or (z > length and rho <= r1):
+        return highest, vec3.scale(axis, -1.0 if z < 0.0 else 1.0)
+    along = m_rho * z - m_z * (rho - r0)
+    if 0.0 < along < slant:
+        return side, vec3.add(vec3.scale(out, m_rho), vec3.scale(axis, m_z))
+    from_rho, from_z = (rho - r0, z) if along <= 0.0 else (rho - r1, z - length)
+    distance = math.sqrt(from_rho * from_rho + from_z * from_z)
+    n = vec3.add(vec3.scale(out, from_rho / distance), vec3.scale(axis, from_z / distance))
+    return distance, n
 
 
 @inner

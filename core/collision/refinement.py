@@ -32,6 +32,7 @@ from .gjk import PA, SPARE_ROWS, VERTEX_A, VERTEX_B, WEIGHT, put_row, weighted
 
 MAX_STEPS, MAX_CHECKS = 16, 4
 FARTHEST = 0.3  # [rad] a step that turns the direction by more: the guess was not good
+ASCENT = 0.25  # [rad] a step where the gap has no largest value about here
 CONVERGED = 1e-6  # [rad] of the last step: the next one would be about its square
 LEAST_WEIGHT = -1e-9
 # Of sizes and distances: the round-off of a gap, and the most of it that stands where nothing can be added.
@@ -105,11 +106,15 @@ def _step(d11, d12, d22, x, y, z, count):
         ee = e[0] * e[0] + e[1] * e[1]
         u = -e[1], e[0]
         across = d11 * u[0] * u[0] + 2.0 * d12 * u[0] * u[1] + d22 * u[1] * u[1]
-        if not (ee > 0.0 and across > 0.0):
+        if not ee > 0.0:
             return 0, 0.0, 0.0, 0.0, 0.0
         d1, d2 = -e[2] * e[0] / ee, -e[2] * e[1] / ee
         r1, r2 = x[0] - d11 * d1 - d12 * d2, x[1] - d12 * d1 - d22 * d2
-        k = (r1 * u[0] + r2 * u[1]) / across
+        rise, length = r1 * u[0] + r2 * u[1], math.sqrt(ee)
+        if abs(rise) * length <= ASCENT * across:
+            k = rise / across
+        else:  # bent the wrong way, as on the far side of two cylinders that are nearly coaxial: uphill
+            k = math.copysign(ASCENT / length, rise)
         d1, d2 = d1 + k * u[0], d2 + k * u[1]
         r1, r2 = d11 * d1 + d12 * d2 - x[0], d12 * d1 + d22 * d2 - x[1]
         return 1, d1, d2, (r1 * e[0] + r2 * e[1]) / ee, 0.0

@@ -89,7 +89,8 @@ def closest_cores(shapes, sa, ra, p_ba, sb, rb, direction, size, simplex):
     if found:
         return SEPARATED if distance > -shallow else OVERLAPPING, distance, fine, p_a
     distance, n = _face_of_disc(shapes, sa, ra, p_ba, sb, rb, n)
-    return SEPARATED, distance, n, nearest_p
+    # Where it does not separate, the difference of GJK's points was too short to be a direction.
+    return SEPARATED if distance > -shallow else OVERLAPPING, distance, n, nearest_p
 
 
 @inner

@@ -6,7 +6,8 @@ n is within sqrt(2 e / s) of the true normal, for s is the largest gap and gap(n
 FAR_ENOUGH, where round-off leaves more of that, a pair is pulled apart along n: a true normal stays the same.
 
 An overlap is the smallest where no direction has a smaller one: of polyhedra the hull of all differences
-tells, of round shapes many directions and, for some pairs, a search from the best of them.
+tells, of round shapes many directions and, for some pairs, a search from the best of them. What is found
+along any direction is at least the depth, so a search can only show that a depth is too large.
 """
 
 import itertools
@@ -117,7 +118,7 @@ def check_overlap(a: Solid, b: Solid, found, rng) -> tuple[float, float]:
     is_sharp = overlaps(a, b, ring).min() > least + 1e-8
     turned = angle(-direction, found.normal)
     is_same = turned < 0.1  # else it is another minimum, which the depth shows to be as good
-    return abs(depth - least), turned if is_sharp and is_same else 0.0
+    return max(depth - least, 0.0), turned if is_sharp and is_same else 0.0
 
 
 @pytest.mark.slow
@@ -187,3 +188,34 @@ def test_sizes_and_places(size, distance, figure):
         ).separation
         worst = max(worst, abs(found / size - expected))
     figure("separation, per size", worst, 1e-6 if distance == 0.0 else 1e-9 * distance)
+
+
+def test_near_the_axis(figure):
+    """Near the axis of a cylinder, where an overlap is nearly the same all around; a corner near its rim.
+
+    The depth of a ball is known; a small box is searched for a smaller overlap.
+    """
+    rng = np.random.default_rng(3)
+    worst_ball, worst_box, worst_point = 0.0, 0.0, 0.0
+    for _ in range(20):
+        can = topple.Cylinder(rng.uniform(0.2, 0.5), rng.uniform(1.0, 2.0))
+        ball, box = topple.Sphere(rng.uniform(0.05, 0.5)), topple.Box(rng.uniform(0.005, 0.02, 3))
+        place, orientation = rng.normal(size=3) * 10.0 ** rng.uniform(-5, -2), random_orientation(rng)
+        solid = placed(Solid.of(can), (place, orientation))
+        found = topple.closest_points(ball, ORIGIN, can, (place, orientation))
+        depth = solid.depth_of(np.zeros(3)) + ball.radius
+        worst_ball = max(worst_ball, abs(depth + found.separation))
+        found = topple.closest_points(box, ORIGIN, can, (place, orientation))
+        depth, _ = smallest_overlap(Solid.of(box), solid)
+        worst_box = max(worst_box, -found.separation - depth)
+        # A corner of a blade in the lid, 1 µm to 1 mm deep and close to the rim.
+        blade, deep = topple.Box((0.004, 0.2, 0.5)), 10.0 ** rng.uniform(-6, -3)
+        turn = random_turn(rng)
+        corners = turn.apply(Solid.of(blade).vertices)
+        lowest = corners[np.argmin(corners[:, 2])]
+        at = np.array([can.radius * rng.uniform(0.9, 0.999), 0.0, 0.5 * can.height - deep])
+        found = topple.closest_points(can, ORIGIN, blade, (at - lowest, turn.as_quat(scalar_first=True)))
+        worst_point = max(worst_point, float(np.linalg.norm(found.point_b - at)))
+    figure("depth of a ball", worst_ball, 1e-12, "m")
+    figure("depth of a box", worst_box, 1e-6, "m")
+    figure("corner found", worst_point, 1e-9, "m")
