@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-QUERIES, SURVIVED, CARRIED_ON = 0, 1, 2  # indices into ContactSet.counter
+QUERIES, SURVIVED, CARRIED_ON, PAIRS = 0, 1, 2, 3  # indices into ContactSet.counter
 
 
 class ContactSet(NamedTuple):
@@ -20,7 +20,7 @@ class ContactSet(NamedTuple):
     place: np.ndarray  # (capacity,) index among the points of its pair
     impulse: np.ndarray  # [N s] (capacity, 3) impulse on a of the last step, world axes
     carried: np.ndarray  # (capacity,) whether the point was carried on, for want of motion
-    counter: np.ndarray  # (3,) witness queries, those the cached witness answered, pairs not looked at
+    counter: np.ndarray  # (4,) witness queries, those answered by the cached witness, pairs carried on, all
 
 
 class ContactGeometry(NamedTuple):
@@ -61,5 +61,5 @@ def empty_contacts(capacity: int) -> ContactSet:
         place=np.zeros(capacity, np.int64),
         impulse=np.zeros((capacity, 3)),
         carried=np.zeros(capacity, np.bool_),
-        counter=np.zeros(3, np.int64),
+        counter=np.zeros(4, np.int64),
     )

@@ -18,7 +18,7 @@ from ..geometry.support import aligned_face
 from ..jit import inlined, inner, kernel, merged
 from ..math3 import mat3, vec3
 from . import gjk
-from .contact_set import CARRIED_ON, QUERIES, SURVIVED
+from .contact_set import CARRIED_ON, PAIRS, QUERIES, SURVIVED
 from .epa import Polytope, empty_polytope, penetration
 from .manifold import (
     CLIP_COSINE,
@@ -413,6 +413,7 @@ def detect_contacts(colliders, shapes, sensor, c, R, trace, pairs, reach, slack,
         a, b = colliders.body[ka], colliders.body[kb]
         if count + 4 > contacts.slot.shape[0]:
             return -1
+        contacts.counter[PAIRS] += 1
         sensed = sensor[a] or sensor[b]
         margin = 0.0 if sensed else reach[a] + reach[b] + slack
         way = trace.way[a] + trace.way[b]

@@ -32,25 +32,23 @@ class EventLog:
             time: End of the step [s].
         """
         touches = (normal_impulse > 0.0) | (contacts.separation[:count] <= tolerance)
-        slots = contacts.slot[:count][touches]
+        slots, impulse = _sums(contacts.slot[:count][touches], normal_impulse[touches])
         if self.senses:
             sensing = np.flatnonzero(pairs.point_count[: pairs.counter[HIGH]] == OVERLAPS_SENSOR)
             slots = np.concatenate([slots, sensing])
+            impulse = np.concatenate([impulse, np.zeros(len(sensing))])
         body = self.owner[pairs.collider[slots]]
         if np.array_equal(body, self._last):
             return
         self._last = body
         key = np.minimum(body[:, 0], body[:, 1]) * len(self.names) + np.maximum(body[:, 0], body[:, 1])
-        now = np.unique(key)
-        begun = np.setdiff1d(now, self._before, assume_unique=True)
-        ended = np.setdiff1d(self._before, now, assume_unique=True)
+        order = np.argsort(key, kind="stable")  # a compound has several pairs
+        now, impulse = _sums(key[order], impulse[order])
+        for k in np.flatnonzero(~_is_in(now, self._before)):
+            self._add(time, "begin", int(now[k]), float(impulse[k]))
+        for k in np.flatnonzero(~_is_in(self._before, now)):
+            self._add(time, "end", int(self._before[k]), 0.0)
         self._before = now
-        impulse = normal_impulse[touches]
-        for pair in begun:
-            own = np.flatnonzero(key[: len(impulse)] == pair)  # sensors have none
-            self._add(time, "begin", int(pair), float(impulse[own].sum()))
-        for pair in ended:
-            self._add(time, "end", int(pair), 0.0)
 
     def _add(self, time: float, kind: Literal["begin", "end"], pair: int, impulse: float) -> None:
         a, b = divmod(pair, len(self.names))
@@ -63,3 +61,19 @@ class EventLog:
     def recall(self, memory: tuple[np.ndarray, np.ndarray, list[ContactEvent]]) -> None:
         """Take over what `memory` returned earlier."""
         self._last, self._before, self.events = memory
+
+
+def _sums(keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Each key once and the sum of its values; equal keys stand next to each other."""
+    if len(keys) == 0:
+        return keys, values
+    first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+    return keys[first], np.add.reduceat(values, first)
+
+
+def _is_in(keys: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Which of the keys are among the others; both in ascending order, each once."""
+    if len(others) == 0:
+        return np.zeros(len(keys), bool)
+    place = np.minimum(np.searchsorted(others, keys), len(others) - 1)
+    return others[place] == keys
