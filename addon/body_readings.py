@@ -27,6 +27,7 @@ class BodyReading:
         stretch: From object coordinates to the axes of the body, shape (3, 3).
         vertices: Vertices in object coordinates, shape (n, 3).
         triangles: Rows of three indices of vertices, shape (m, 3).
+        vertex_budget: Most vertices of its convex hull; None leaves all.
         path: World matrices at every frame, shape (frames + 1, 4, 4), of animated bodies.
         options: Arguments of `core.Body`, in SI units.
     """
@@ -38,6 +39,7 @@ class BodyReading:
     stretch: np.ndarray
     vertices: np.ndarray
     triangles: np.ndarray
+    vertex_budget: int | None
     path: np.ndarray | None
     options: dict[str, Any]
 
@@ -59,6 +61,7 @@ def build_scene(
             reading.stretch.tobytes(),
             reading.vertices.tobytes(),
             reading.triangles.tobytes(),
+            reading.vertex_budget,
         )
         if key not in made:
             made[key] = _shape(reading, unit)
@@ -105,10 +108,17 @@ def body_options(
     if release is not None:
         first_frame, fps = release
         options |= {"kind": "kinematic", "release_time": (settings.release_frame - first_frame) / fps}
+    elif settings.asleep:
+        options["asleep"] = True
     else:
         options["linear_velocity"] = unit.to_si(settings.linear_velocity)
         options["angular_velocity"] = np.array(settings.angular_velocity)
     return options
+
+
+def vertex_budget(settings: Any) -> int | None:
+    """Most vertices that an object's settings allow its convex hull; None where they leave all."""
+    return settings.vertex_budget if settings.use_vertex_budget else None
 
 
 def bits(flags: Iterable[bool]) -> int:
@@ -119,7 +129,12 @@ def bits(flags: Iterable[bool]) -> int:
 def _shape(reading: BodyReading, unit: LengthUnit) -> tuple[core.Shape, str | None]:
     try:
         return collision_shape(
-            reading.shape, reading.vertices, reading.stretch, unit.metres, reading.triangles
+            reading.shape,
+            reading.vertices,
+            reading.stretch,
+            unit.metres,
+            reading.triangles,
+            reading.vertex_budget,
         )
     except core.ShapeError as error:
         raise core.ShapeError(str(error), body=reading.name) from error

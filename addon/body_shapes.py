@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from .. import core
 from . import messages
+from .hull_budget import fewer_vertices
 
 CENTRED = 1e-4  # offset of the bounds' centre relative to their size that counts as none
 ALIGNED = 1e-5  # off-diagonal part of the stretch relative to its size that counts as no shear
@@ -14,7 +15,12 @@ ROUND = 0.8  # narrowest to widest bounds from which a round shape may stand for
 
 
 def collision_shape(
-    choice: str, vertices: np.ndarray, stretch: np.ndarray, metres: float, triangles: ArrayLike = ()
+    choice: str,
+    vertices: np.ndarray,
+    stretch: np.ndarray,
+    metres: float,
+    triangles: ArrayLike = (),
+    vertex_budget: int | None = None,
 ) -> tuple[core.Shape, str | None]:
     """Build the shape chosen for a mesh, or the nearest the solver has.
 
@@ -29,6 +35,7 @@ def collision_shape(
         stretch: Object coordinates to body frame [Blender units], shape (3, 3).
         metres: Metres per Blender unit.
         triangles: The faces, for convex parts and meshes: rows of three indices of vertices, shape (m, 3).
+        vertex_budget: Most vertices of a convex hull that was chosen; None leaves all.
 
     Returns:
         The shape, and a remark when it is not the one chosen.
@@ -52,6 +59,8 @@ def collision_shape(
         return _sphere(points)
     if choice in ("CAPSULE", "CYLINDER", "CONE"):
         return _round_about_z(choice, points)
+    if vertex_budget is not None:
+        return core.ConvexHull(fewer_vertices(points, vertex_budget).points), None
     return core.ConvexHull(points), None
 
 

@@ -6,6 +6,7 @@ An error says what is wrong and what to change; the error type puts the body's n
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sized
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ NOT_CENTRED_ABOUT_Z = "its bounds are not centred on its origin, as this shape n
 TOO_SHORT_FOR_CAPSULE = "it is not higher than wide, as a Capsule along Z needs: its convex hull is used"
 NOT_ROUND = "its bounds are not as wide as high, as a Sphere needs: its convex hull is used"
 SHEARING_PARENT = "its parent is scaled unevenly, so keyframes can show its rotation only nearly"
+PARTS_NOT_SHOWN = "its parts are shown when it is baked: splitting the mesh takes a while"
 DISABLED = "it is disabled in viewports and is left out"
 
 WORKER_DIED = "the bake stopped on an error in Topple; please report what Blender's console says"
@@ -57,9 +59,6 @@ ACTIVE_MESH = "a Mesh that forces move is not kept: Convex Parts are used, which
 NOT_DYNAMIC = "it was Active but not Dynamic, and is Static (or Animated) now"
 NO_MARGIN = "its collision margin is left out: bodies touch where they touch"
 NO_DEFORMING = "its mesh deforms, which is left out: its shape is that of the first frame"
-NO_ASLEEP = (
-    "it would start deactivated, which is left out: bodies that nothing pushes stay at rest by themselves"
-)
 NO_RIGID_BODIES = "no object of this scene has a rigid body of Blender's own"
 WORLD_SWITCHED_OFF = "the scene's own rigid body world is switched off: Scene properties switch it on again"
 OWN_RIGID_BODY = (
@@ -99,19 +98,60 @@ def constraints_left_out(names: list[str]) -> str:
     return f"these rigid body constraints are left out, as Topple's bodies have none yet: {listed}"
 
 
+def bodies_done(what: str, bodies: int) -> str:
+    """What an operator has done, and to how many bodies."""
+    return f"{what} {_count(bodies, 'body', 'bodies')}"
+
+
 def converted(bodies: int) -> str:
     """Summary of Use My Rigid Bodies."""
     return f"Took over {_count(bodies, 'rigid body', 'rigid bodies')}; the originals are as they were"
 
 
-def settings_copied(bodies: int) -> str:
-    """Summary of Copy to Selected."""
-    return f"Copied to {_count(bodies, 'body', 'bodies')}"
-
-
 def skipped_linked(name: str) -> str:
     """An object that cannot be changed here."""
     return f"'{name}' is linked from a library and was left as it is: make it local or a library override"
+
+
+def setup_of(name: str) -> str:
+    """An object's settings, as something that may have changed."""
+    return f"the set-up of '{name}'"
+
+
+def mesh_of(name: str) -> str:
+    """An object's mesh, as something that may have changed."""
+    return f"the mesh of '{name}'"
+
+
+def hull_vertices(points: Sized, total: int, error: float) -> str:
+    """How many vertices a hull has of those it could have, and what the others cost [m]."""
+    if len(points) == total:
+        return f"all {total} vertices"
+    return f"{len(points)} of {total} vertices; the others lie up to {length(error)} outside"
+
+
+def dragged(velocity: tuple[float, ...], speed: float) -> str:
+    """A velocity while it is dragged [Blender units a second]."""
+    x, y, z = velocity
+    return f"Velocity {x:.3g}, {y:.3g}, {z:.3g}   Speed {speed:.3g}"
+
+
+def energy_range(most: float) -> str:
+    """The scale of the plot of energies [J]."""
+    return f"Energy by frame, 0 to {most:.3g} J"
+
+
+def mass_of(volume: float, density: float) -> str:
+    """A volume [m³] and the mass it has at a density [kg/m³]."""
+    return f"{volume:.3g} m³ weigh {volume * density:.4g} kg"
+
+
+def length(metres: float) -> str:
+    """A length in the unit that suits it."""
+    for unit, size in (("m", 1.0), ("cm", 1e-2), ("mm", 1e-3)):
+        if metres >= size:
+            return f"{metres / size:.3g} {unit}"
+    return f"{metres * 1e6:.3g} µm"
 
 
 def note(name: str, text: str) -> str:
@@ -244,21 +284,6 @@ def objects_gone(names: list[str]) -> str:
 def cannot_delete_cache(path: str, reason: str) -> str:
     """The disk refuses to delete a cache."""
     return f"the cache '{path}' could not be deleted ({reason}): delete its folder by hand"
-
-
-def bake_cleared(bodies: int) -> str:
-    """Summary of Clear Bake."""
-    return f"Cleared the bake of {_count(bodies, 'body', 'bodies')}"
-
-
-def bodies_added(bodies: int) -> str:
-    """Summary of Add Topple Bodies."""
-    return f"Added {_count(bodies, 'body', 'bodies')}"
-
-
-def bodies_removed(bodies: int) -> str:
-    """Summary of Remove Topple Bodies."""
-    return f"Removed {_count(bodies, 'body', 'bodies')}"
 
 
 def missing_folder(folder: str) -> str:

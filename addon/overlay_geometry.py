@@ -12,6 +12,7 @@ from .rigid_frames import rotation_from_wxyz
 
 FORCE_LENGTH = 0.5  # length of the longest force of a frame, relative to the median size of bodies
 VELOCITY_SECONDS = 0.1  # a velocity is drawn as the way of so much time [s]
+HEAD_LENGTH, HEAD_WIDTH = 0.15, 0.05  # of an arrow, relative to its length
 CIRCLE = 24  # corners of a circle
 
 
@@ -115,6 +116,22 @@ def velocities(frame: BakedFrame, metres: float) -> Lines:
     moving = frame.linear_velocity.any(axis=1)
     start = frame.position[moving]
     return Lines(_pairs(start, start + VELOCITY_SECONDS * frame.linear_velocity[moving]) / metres)
+
+
+def arrow(start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """A line with four strokes back from its end, as pairs of ends, shape (10, 3).
+
+    Args:
+        start: Shape (3,).
+        end: Shape (3,), not the start.
+    """
+    way = end - start
+    aside = np.cross(way, np.eye(3)[int(np.abs(way).argmin())])
+    aside *= HEAD_WIDTH * np.linalg.norm(way) / np.linalg.norm(aside)
+    above = np.cross(way, aside) / np.linalg.norm(way)
+    neck = end - HEAD_LENGTH * way
+    strokes = [np.stack([end, neck + side]) for side in (aside, -aside, above, -above)]
+    return _stack([np.stack([start, end]), *strokes])
 
 
 def usual_size(outlines: BodyOutlines, dynamic: np.ndarray) -> float:

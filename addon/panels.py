@@ -1,6 +1,15 @@
 """Panels of a body, in the Physics tab, and the menu of the 3D View."""
 
+from typing import TYPE_CHECKING
+
 import bpy
+
+from . import messages
+from .layouts import draw_lines, draw_switched
+from .units import LengthUnit
+
+if TYPE_CHECKING:
+    from .shape_preview import ShapePreview
 
 
 class _PhysicsPanel:
@@ -46,30 +55,43 @@ class _BodySubPanel(_PhysicsPanel):
     def draw(self, context: bpy.types.Context) -> None:
         self.layout.use_property_split = True
         self.layout.use_property_decorate = False
-        self.draw_body(self.layout, context.object.topple)
+        self.draw_body(self.layout, context)
+
+
+def _preview(context: bpy.types.Context) -> "ShapePreview":
+    from . import shape_preview  # loads what builds hulls, for which Blender's start need not wait
+
+    units = context.scene.unit_settings
+    unit = LengthUnit.of_scene(units.system, units.scale_length)
+    return shape_preview.placed(context.object, context.evaluated_depsgraph_get(), unit).shape
 
 
 class ShapePanel(_BodySubPanel, bpy.types.Panel):
     bl_idname = "TOPPLE_PT_shape"
     bl_label = "Shape"
 
-    def draw_body(self, layout: bpy.types.UILayout, body: bpy.types.PropertyGroup) -> None:
+    def draw_body(self, layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
+        body = context.object.topple
         layout.prop(body, "shape")
+        if body.shape == "CONVEX_HULL":
+            draw_switched(layout, body, "use_vertex_budget", "vertex_budget", heading="Limit Vertices")
+        preview = _preview(context)
+        for text in preview.notes:
+            draw_lines(layout, text)
+        if preview.problem:
+            draw_lines(layout, preview.problem, "ERROR")
+        layout.prop(context.scene.topple, "show_overlay", text="Show in Overlay")
 
 
 class SurfacePanel(_BodySubPanel, bpy.types.Panel):
     bl_idname = "TOPPLE_PT_surface"
     bl_label = "Surface"
 
-    def draw_body(self, layout: bpy.types.UILayout, body: bpy.types.PropertyGroup) -> None:
+    def draw_body(self, layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
+        body = context.object.topple
         layout.operator_menu_enum("topple.apply_material", "material", text="Material", icon="MATERIAL")
         layout.prop(body, "friction")
-        column = layout.column(heading="Sliding")
-        row = column.row(align=True)
-        row.prop(body, "use_friction_dynamic", text="")
-        value = row.row(align=True)
-        value.active = body.use_friction_dynamic
-        value.prop(body, "friction_dynamic", text="")
+        draw_switched(layout, body, "use_friction_dynamic", "friction_dynamic", heading="Sliding")
         layout.prop(body, "restitution", slider=True)
 
 
@@ -78,12 +100,16 @@ class MassPanel(_BodySubPanel, bpy.types.Panel):
     bl_label = "Mass"
     dynamic_only = True
 
-    def draw_body(self, layout: bpy.types.UILayout, body: bpy.types.PropertyGroup) -> None:
+    def draw_body(self, layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
+        body = context.object.topple
         layout.prop(body, "mass_mode", expand=True)
         column = layout.column()
         value, unit = ("mass", "kg") if body.mass_mode == "MASS" else ("density", "kg/m³")
         column.alert = getattr(body, value) <= 0.0
         column.prop(body, value, text=unit)
+        volume = _preview(context).volume
+        if body.mass_mode == "DENSITY" and volume > 0.0:
+            draw_lines(layout, messages.mass_of(volume, body.density))
         layout.prop(body, "use_center_of_mass", text="Own Centre")
         if body.use_center_of_mass:
             layout.column().prop(body, "center_of_mass", text="At")
@@ -94,13 +120,18 @@ class MotionPanel(_BodySubPanel, bpy.types.Panel):
     bl_label = "Motion"
     dynamic_only = True
 
-    def draw_body(self, layout: bpy.types.UILayout, body: bpy.types.PropertyGroup) -> None:
+    def draw_body(self, layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
+        body = context.object.topple
         layout.prop(body, "use_release", text="Animated First")
         if body.use_release:
             layout.prop(body, "release_frame")
             return
-        layout.column().prop(body, "linear_velocity")
-        layout.column().prop(body, "angular_velocity")
+        layout.prop(body, "asleep")
+        column = layout.column()
+        column.active = not body.asleep
+        column.column().prop(body, "linear_velocity")
+        column.prop(context.scene.topple, "drag_velocity", toggle=True, icon="EMPTY_SINGLE_ARROW")
+        column.column().prop(body, "angular_velocity")
 
 
 class CollisionsPanel(_BodySubPanel, bpy.types.Panel):
@@ -108,7 +139,8 @@ class CollisionsPanel(_BodySubPanel, bpy.types.Panel):
     bl_label = "Collisions"
     bl_options = {"DEFAULT_CLOSED"}
 
-    def draw_body(self, layout: bpy.types.UILayout, body: bpy.types.PropertyGroup) -> None:
+    def draw_body(self, layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
+        body = context.object.topple
         layout.column().prop(body, "layers")
         layout.column().prop(body, "collides_with")
         layout.prop(body, "sensor")
@@ -120,7 +152,8 @@ class AdvancedPanel(_BodySubPanel, bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
     dynamic_only = True
 
-    def draw_body(self, layout: bpy.types.UILayout, body: bpy.types.PropertyGroup) -> None:
+    def draw_body(self, layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
+        body = context.object.topple
         column = layout.column(align=True)
         column.prop(body, "linear_damping")
         column.prop(body, "angular_damping")

@@ -5,6 +5,9 @@ densities are in kg and kg/m³ whatever the unit scale. A mass that is not posit
 but refused by the bake, with the body's name.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import bpy
 from bpy.props import (
     BoolProperty,
@@ -86,159 +89,155 @@ class TopplePreviousAnimation(bpy.types.PropertyGroup):
     rotation_axis_angle: FloatVectorProperty(size=4)
 
 
+def _setting(make: Callable[..., Any], name: str, description: str, **options: Any) -> Any:
+    """A property of a body, which a library override may change."""
+    return make(name=name, description=description, override=OVERRIDABLE, **options)
+
+
 class ToppleBody(bpy.types.PropertyGroup):
     """The rigid body of an object."""
 
-    enabled: BoolProperty(
-        name="Topple Body",
-        description="The object takes part in Topple's simulation",
-        override=OVERRIDABLE,
+    enabled: _setting(BoolProperty, "Topple Body", "The object takes part in Topple's simulation")
+    kind: _setting(EnumProperty, "Type", "Role in the simulation", items=KINDS, default="DYNAMIC")
+    shape: _setting(EnumProperty, "Shape", "Collision shape", items=SHAPES, default="CONVEX_HULL")
+    use_vertex_budget: _setting(
+        BoolProperty,
+        "Limit Vertices",
+        "Leave out vertices of the hull, those first that change it least; collisions take less time",
     )
-    kind: EnumProperty(
-        name="Type",
-        description="Role in the simulation",
-        items=KINDS,
-        default="DYNAMIC",
-        override=OVERRIDABLE,
+    vertex_budget: _setting(
+        IntProperty,
+        "Vertex Budget",
+        "Most vertices that the convex hull may have",
+        default=64,
+        min=4,
+        soft_max=256,
     )
-    shape: EnumProperty(
-        name="Shape", description="Collision shape", items=SHAPES, default="CONVEX_HULL", override=OVERRIDABLE
+    mass_mode: _setting(
+        EnumProperty, "Mass From", "Where the mass comes from", items=MASS_MODES, default="DENSITY"
     )
-    mass_mode: EnumProperty(
-        name="Mass From",
-        description="Where the mass comes from",
-        items=MASS_MODES,
-        default="DENSITY",
-        override=OVERRIDABLE,
-    )
-    density: FloatProperty(
-        name="Density",
-        description="Mass per volume in kg/m³; water has 1000",
+    density: _setting(
+        FloatProperty,
+        "Density",
+        "Mass per volume in kg/m³; water has 1000",
         default=1000.0,
         soft_min=1.0,
         soft_max=20000.0,
-        override=OVERRIDABLE,
     )
-    mass: FloatProperty(
-        name="Mass",
-        description="Mass of the whole body in kg",
+    mass: _setting(
+        FloatProperty,
+        "Mass",
+        "Mass of the whole body in kg",
         default=1.0,
         soft_min=0.001,
         soft_max=10000.0,
         precision=3,
-        override=OVERRIDABLE,
     )
-    friction: FloatProperty(
-        name="Friction",
-        description="Resistance to sliding; two bodies combine by the geometric mean",
+    friction: _setting(
+        FloatProperty,
+        "Friction",
+        "Resistance to sliding; two bodies combine by the geometric mean",
         default=0.5,
         min=0.0,
         soft_max=1.0,
-        override=OVERRIDABLE,
     )
-    restitution: FloatProperty(
-        name="Bounciness",
-        description="Speed kept in a bounce, 0 to 1; two bodies combine by the geometric mean",
+    restitution: _setting(
+        FloatProperty,
+        "Bounciness",
+        "Speed kept in a bounce, 0 to 1; two bodies combine by the geometric mean",
         default=0.0,
         min=0.0,
         max=1.0,
-        override=OVERRIDABLE,
     )
-    linear_velocity: FloatVectorProperty(
-        name="Velocity",
-        description="Velocity of the centre of mass at the first frame, along the world axes",
+    linear_velocity: _setting(
+        FloatVectorProperty,
+        "Velocity",
+        "Velocity of the centre of mass at the first frame, along the world axes",
         subtype="VELOCITY",
         unit="VELOCITY",
-        override=OVERRIDABLE,
     )
-    angular_velocity: FloatVectorProperty(
-        name="Spin",
-        description="Angular velocity at the first frame in radians per second, about the world axes",
+    angular_velocity: _setting(
+        FloatVectorProperty,
+        "Spin",
+        "Angular velocity at the first frame in radians per second, about the world axes",
         subtype="XYZ",
-        override=OVERRIDABLE,
     )
-    use_friction_dynamic: BoolProperty(
-        name="Less When Sliding",
-        description="Use another friction while the body slides",
-        override=OVERRIDABLE,
+    asleep: _setting(
+        BoolProperty,
+        "Start Asleep",
+        "Stay at rest, even in the air, until something touches the body; its velocity is left out",
     )
-    friction_dynamic: FloatProperty(
-        name="Sliding Friction",
-        description="Friction while the body slides; at most the friction at rest",
+    use_friction_dynamic: _setting(
+        BoolProperty, "Less When Sliding", "Use another friction while the body slides"
+    )
+    friction_dynamic: _setting(
+        FloatProperty,
+        "Sliding Friction",
+        "Friction while the body slides; at most the friction at rest",
         default=0.4,
         min=0.0,
         soft_max=1.0,
-        override=OVERRIDABLE,
     )
-    use_center_of_mass: BoolProperty(
-        name="Own Centre of Mass",
-        description="Place the centre of mass by hand; else it is that of the solid, wherever the origin is",
-        override=OVERRIDABLE,
+    use_center_of_mass: _setting(
+        BoolProperty,
+        "Own Centre of Mass",
+        "Place the centre of mass by hand; else it is that of the solid, wherever the origin is",
     )
-    center_of_mass: FloatVectorProperty(
-        name="Centre of Mass",
-        description="Place of the centre of mass in the object's own coordinates",
+    center_of_mass: _setting(
+        FloatVectorProperty,
+        "Centre of Mass",
+        "Place of the centre of mass in the object's own coordinates",
         subtype="TRANSLATION",
         unit="LENGTH",
-        override=OVERRIDABLE,
     )
-    use_release: BoolProperty(
-        name="Release",
-        description="Follow the object's own animation first, and fall with the velocity it has then",
-        override=OVERRIDABLE,
+    use_release: _setting(
+        BoolProperty,
+        "Release",
+        "Follow the object's own animation first, and fall with the velocity it has then",
     )
-    release_frame: IntProperty(
-        name="Release Frame",
-        description="Frame at which the body lets go of its animation",
-        default=24,
-        override=OVERRIDABLE,
+    release_frame: _setting(
+        IntProperty, "Release Frame", "Frame at which the body lets go of its animation", default=24
     )
-    linear_damping: FloatProperty(
-        name="Damping Move",
-        description="Rate at which the velocity decays, per second; 0 is free flight as in a vacuum",
+    linear_damping: _setting(
+        FloatProperty,
+        "Damping Move",
+        "Rate at which the velocity decays, per second; 0 is free flight as in a vacuum",
         min=0.0,
         soft_max=1.0,
-        override=OVERRIDABLE,
     )
-    angular_damping: FloatProperty(
-        name="Turn",
-        description="Rate at which the spin decays, per second; 0 is free flight as in a vacuum",
+    angular_damping: _setting(
+        FloatProperty,
+        "Turn",
+        "Rate at which the spin decays, per second; 0 is free flight as in a vacuum",
         min=0.0,
         soft_max=1.0,
-        override=OVERRIDABLE,
     )
-    layers: BoolVectorProperty(
-        name="In Layers",
-        description="Layers the body is in",
+    layers: _setting(
+        BoolVectorProperty,
+        "In Layers",
+        "Layers the body is in",
         size=LAYERS,
         default=(True, *(False,) * (LAYERS - 1)),
         subtype="LAYER",
-        override=OVERRIDABLE,
     )
-    collides_with: BoolVectorProperty(
-        name="Touches Layers",
-        description="Layers the body touches; two bodies meet where each touches a layer of the other",
+    collides_with: _setting(
+        BoolVectorProperty,
+        "Touches Layers",
+        "Layers the body touches; two bodies meet where each touches a layer of the other",
         size=LAYERS,
         default=(True,) * LAYERS,
         subtype="LAYER",
-        override=OVERRIDABLE,
     )
-    lock_linear: BoolVectorProperty(
-        name="Lock Move",
-        description="World axes along which no force moves the body",
-        subtype="XYZ",
-        override=OVERRIDABLE,
+    lock_linear: _setting(
+        BoolVectorProperty, "Lock Move", "World axes along which no force moves the body", subtype="XYZ"
     )
-    lock_angular: BoolVectorProperty(
-        name="Lock Turn",
-        description="World axes about which no force turns the body",
-        subtype="XYZ",
-        override=OVERRIDABLE,
+    lock_angular: _setting(
+        BoolVectorProperty, "Lock Turn", "World axes about which no force turns the body", subtype="XYZ"
     )
-    sensor: BoolProperty(
-        name="Sensor",
-        description="Let everything pass through, and report only what touches it (see Contact Events)",
-        override=OVERRIDABLE,
+    sensor: _setting(
+        BoolProperty,
+        "Sensor",
+        "Let everything pass through, and report only what touches it (see Contact Events)",
     )
     bake_name: StringProperty()  # the body's name in the bake: the object may be renamed afterwards
     previous: PointerProperty(type=TopplePreviousAnimation, override=OVERRIDABLE)
@@ -309,6 +308,11 @@ class ToppleWorld(bpy.types.PropertyGroup):
     )
     overlay_velocities: BoolProperty(
         name="Velocities", description="The way that each body goes in a tenth of a second", default=False
+    )
+    drag_velocity: BoolProperty(
+        name="Drag in View",
+        description="Show the active body's velocity as an arrow in the 3D View, with a tip to drag",
+        default=False,
     )
     cache_key: StringProperty()  # names this scene's bake; a copy of the scene gets one of its own
     cache_path: StringProperty()  # its folder, relative to the file where it lies beside it

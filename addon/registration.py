@@ -4,9 +4,26 @@ import os
 
 import bpy
 
-from . import cli, handlers, live_bakes, operators, overlay, panels, properties, simulation_panels
+from . import (
+    cli,
+    handlers,
+    live_bakes,
+    operators,
+    overlay,
+    panels,
+    plot_icons,
+    properties,
+    simulation_panels,
+    velocity_gizmo,
+)
 
-CLASSES = (*properties.CLASSES, *operators.CLASSES, *panels.CLASSES, *simulation_panels.CLASSES)
+CLASSES = (
+    *properties.CLASSES,
+    *operators.CLASSES,
+    *panels.CLASSES,
+    *simulation_panels.CLASSES,
+    *velocity_gizmo.CLASSES,
+)
 EXTENSION = __package__.rpartition(".")[0]
 
 _commands: list = []  # handles of registered command line commands
@@ -21,12 +38,14 @@ def register() -> None:
     bpy.types.VIEW3D_MT_object.append(panels.draw_object_menu)
     handlers.add()
     overlay.add()
+    plot_icons.add()
     _commands.append(bpy.utils.register_cli_command(cli.COMMAND, cli.run))
 
 
 def unregister() -> None:
     """Remove what `register` added, in reverse order."""
     bpy.utils.unregister_cli_command(_commands.pop())
+    plot_icons.remove()
     overlay.remove()
     handlers.remove()
     bpy.types.VIEW3D_MT_object.remove(panels.draw_object_menu)

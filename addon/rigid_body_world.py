@@ -40,8 +40,6 @@ def converted(body: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         remarks.append(messages.NO_MARGIN)
     if body["use_deform"]:
         remarks.append(messages.NO_DEFORMING)
-    if body["use_deactivation"] and body["use_start_deactivated"]:
-        remarks.append(messages.NO_ASLEEP)
     settings = {
         "enabled": True,
         "kind": kind,
@@ -52,6 +50,7 @@ def converted(body: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         "restitution": min(body["restitution"], 1.0),
         "linear_damping": decay_rate(body["linear_damping"]),
         "angular_damping": decay_rate(body["angular_damping"]),
+        "asleep": bool(moves and body["use_deactivation"] and body["use_start_deactivated"]),
         "layers": tuple(body["collision_collections"]),
         "collides_with": tuple(body["collision_collections"]),
     }

@@ -19,7 +19,7 @@ from mathutils import Matrix
 
 from .. import core
 from . import messages
-from .body_readings import BodyReading, body_options, build_scene
+from .body_readings import BodyReading, body_options, build_scene, vertex_budget
 from .keyed_object import Parenting, check_can_be_keyed, parent_space, read_keyed_objects
 from .object_channels import KeyedObject
 from .object_starts import ObjectStart, read_starts
@@ -186,6 +186,7 @@ def _body(
         name=obj.name_full,
         shape=settings.shape,
         **vars(start),
+        vertex_budget=vertex_budget(settings),
         path=path if settings.kind == "KINEMATIC" or released else None,
         options=body_options(settings, start.stretch, unit, (first_frame, fps) if released else None),
     )

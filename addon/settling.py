@@ -13,7 +13,7 @@ from .. import core
 from . import messages
 from .bake_job import BakeJob
 from .bake_work import BakeRequest
-from .body_readings import BodyReading, body_options, build_scene
+from .body_readings import BodyReading, body_options, build_scene, vertex_budget
 from .keyed_object import NO_PARENT, Parenting, check_can_be_keyed, parent_space, read_keyed_objects
 from .live_bakes import solver_maker
 from .object_channels import ObjectChannels
@@ -121,7 +121,7 @@ def _reading(obj: bpy.types.Object, start: ObjectStart, unit: LengthUnit, kind: 
     """An object with the settings of its body; one that is no body falls as its hull, or lies as its mesh."""
     body = obj.topple
     settings = SimpleNamespace(**{name: getattr(body, name) for name in BODY_SETTINGS})
-    settings.kind = kind
+    settings.kind, settings.asleep = kind, False
     settings.linear_velocity = settings.angular_velocity = (0.0, 0.0, 0.0)
     shape = body.shape if body.enabled else "MESH"
     if kind == "DYNAMIC" and shape in ("MESH", "PLANE"):
@@ -130,6 +130,7 @@ def _reading(obj: bpy.types.Object, start: ObjectStart, unit: LengthUnit, kind: 
         name=obj.name_full,
         shape=shape,
         **vars(start),
+        vertex_budget=vertex_budget(settings),
         path=None,
         options=body_options(settings, start.stretch, unit, None),
     )

@@ -4,7 +4,8 @@ from __future__ import annotations  # naming core's types must not load the solv
 
 import bpy
 
-from . import fingerprint, live_bakes, messages, watch
+from . import fingerprint, live_bakes, messages, plot_icons, watch
+from .layouts import LINE, draw_lines, draw_note
 from .operators.inspect import SEPARATOR
 
 
@@ -119,13 +120,26 @@ class ReportPanel(_SidebarPanel, bpy.types.Panel):
         layout, bake = self.layout, live_bakes.of_scene(context.scene)
         for finding in bake.findings(context.scene.topple.tolerance):
             row = layout.row()
-            column = row.column(align=True)
-            for i, line in enumerate(messages.wrapped(finding.text, LINE - 4)):
-                icon = "ERROR" if finding.bad else "DOT"
-                column.label(text=line, icon=icon if i == 0 else "BLANK1")
+            draw_lines(row, finding.text, "ERROR" if finding.bad else "DOT", LINE - 4)
             if finding.frame is not None:
                 button = row.operator("topple.go_to", text="", icon="VIEWZOOM")
                 button.frame, button.bodies = finding.frame, SEPARATOR.join(finding.bodies)
+        _draw_energy(layout, bake)
+
+
+def _draw_energy(layout: bpy.types.UILayout, bake: live_bakes.LiveBake) -> None:
+    """The plot of the energies, with a line for each curve."""
+    plot = plot_icons.energy(bake)
+    if plot is None:
+        draw_note(layout, messages.SCENE_LOST)
+        return
+    icon, curves = plot
+    column = layout.box().column(align=True)
+    column.label(text=messages.energy_range(float(curves.total.max())))
+    column.template_icon(icon_value=icon, scale=8.0)
+    row = column.row(align=True)
+    for name, colour in plot_icons.LEGEND.items():
+        row.label(text=name.capitalize(), icon=colour)
 
 
 class OverlayPanel(_SidebarPanel, bpy.types.Panel):
@@ -154,16 +168,6 @@ class DataPanel(_SidebarPanel, bpy.types.Panel):
         column.operator_menu_enum("topple.export", "content", text="Export", icon="EXPORT")
         column.operator("topple.mark_impacts", icon="MARKER_HLT")
         column.operator("topple.write_properties", icon="PROPERTIES")
-
-
-LINE = 38  # characters of a note that fit into a sidebar of usual width
-
-
-def draw_note(layout: bpy.types.UILayout, text: str) -> None:
-    """A warning, broken into lines that fit."""
-    column = layout.box().column(align=True)
-    for i, line in enumerate(messages.wrapped(text, LINE)):
-        column.label(text=line, icon="ERROR" if i == 0 else "BLANK1")
 
 
 CLASSES = (BodiesPanel, BakePanel, SimulationPanel, ReportPanel, OverlayPanel, DataPanel)

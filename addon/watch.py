@@ -14,7 +14,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from . import fingerprint
+from . import fingerprint, messages
 from .keyframes import find_curve_holder
 from .previous_animation import AnimationState, bake_track, state_before_bake
 from .properties import BODY_SETTINGS, WORLD_SETTINGS
@@ -70,8 +70,8 @@ def watch(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> dict[str, 
         if obj.hide_viewport:
             continue
         body = obj.topple
-        parts[f"the set-up of '{obj.name}'"] = _body_settings(body)
-        parts[f"the mesh of '{obj.name}'"] = _geometry(obj, meshes)
+        parts[messages.setup_of(obj.name)] = _body_settings(body)
+        parts[messages.mesh_of(obj.name)] = _geometry(obj, meshes)
         while obj is not None and f"the place of '{obj.name}'" not in parts:
             parts[f"the place of '{obj.name}'"] = _place(obj)
             obj = obj.parent

@@ -36,7 +36,7 @@ class AddBodies(bpy.types.Operator):
             if self.kind == "STATIC" and _is_sheet(obj):
                 obj.topple.shape = "PLANE"
             added += 1
-        self.report({"INFO"}, messages.bodies_added(added))
+        self.report({"INFO"}, messages.bodies_done("Added", added))
         return {"FINISHED"} if added else {"CANCELLED"}
 
 
@@ -60,7 +60,7 @@ class RemoveBodies(bpy.types.Operator):
                 continue
             obj.topple.enabled = False
             removed += 1
-        self.report({"INFO"}, messages.bodies_removed(removed))
+        self.report({"INFO"}, messages.bodies_done("Removed", removed))
         return {"FINISHED"} if removed else {"CANCELLED"}
 
 

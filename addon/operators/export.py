@@ -11,25 +11,12 @@ from ... import core
 from .. import contact_data, live_bakes, messages
 from ..keyframes import find_curve_holder, has_slots, write_curves
 from ..previous_animation import bake_of
+from .of_bake import OfBake
 
 MARKER = "Impact"
 
 
-class _OfBake:
-    """An operator that needs a bake that has ended."""
-
-    bl_options = {"REGISTER", "UNDO"}
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        bake = live_bakes.of_scene(context.scene)
-        if bake is None or not bake.frames or bake.running:
-            cls.poll_message_set(messages.NO_BAKE_TO_WRITE)
-            return False
-        return True
-
-
-class ExportBake(_OfBake, ExportHelper, bpy.types.Operator):
+class ExportBake(OfBake, ExportHelper, bpy.types.Operator):
     bl_idname = "topple.export"
     bl_label = "Export Bake"
     bl_description = "Write contact events, the trajectory or the scene to a file, in SI units"
@@ -74,7 +61,7 @@ class ExportBake(_OfBake, ExportHelper, bpy.types.Operator):
             core.write_whole(path, make(bake.events()))
 
 
-class MarkImpacts(_OfBake, bpy.types.Operator):
+class MarkImpacts(OfBake, bpy.types.Operator):
     bl_idname = "topple.mark_impacts"
     bl_label = "Mark Impacts"
     bl_description = "Put a marker on the timeline at each frame with a hard hit; earlier ones of ours go"
@@ -97,7 +84,7 @@ class MarkImpacts(_OfBake, bpy.types.Operator):
         return {"FINISHED"}
 
 
-class WriteProperties(_OfBake, bpy.types.Operator):
+class WriteProperties(OfBake, bpy.types.Operator):
     bl_idname = "topple.write_properties"
     bl_label = "Speed and Impact Properties"
     bl_description = (

@@ -7,13 +7,13 @@ from bpy.props import BoolProperty, FloatProperty, IntProperty
 
 from .. import live_bakes, messages
 from ..previous_animation import bake_of, forget, give_back, is_baked, remove_unused
+from .of_bake import OfBake
 
 
-class WriteKeyframes(bpy.types.Operator):
+class WriteKeyframes(OfBake, bpy.types.Operator):
     bl_idname = "topple.write_keyframes"
     bl_label = "Write Keyframes"
     bl_description = "Turn the bake into ordinary keyframes, which need neither its cache nor Topple to play"
-    bl_options = {"REGISTER", "UNDO"}
 
     selected_only: BoolProperty(name="Selected Only", description="Leave the other objects as they are")
     nla: BoolProperty(
@@ -41,14 +41,6 @@ class WriteKeyframes(bpy.types.Operator):
         min=0.0,
         subtype="ANGLE",
     )
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        bake = live_bakes.of_scene(context.scene)
-        if bake is None or not bake.frames or bake.running:
-            cls.poll_message_set(messages.NO_BAKE_TO_WRITE)
-            return False
-        return True
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         from ..baking import KeyChoice, write_keyframes  # loads the solver, which Blender's start need not
@@ -107,7 +99,7 @@ class ClearBake(bpy.types.Operator):
         except OSError as error:
             self.report({"WARNING"}, messages.cannot_delete_cache(str(error.filename), error.strerror))
         context.view_layer.update()
-        self.report({"INFO"}, messages.bake_cleared(cleared))
+        self.report({"INFO"}, messages.bodies_done("Cleared the bake of", cleared))
         return {"FINISHED"}
 
 

@@ -60,7 +60,7 @@ class CopyToSelected(bpy.types.Operator):
             for name in BODY_SETTINGS:
                 setattr(obj.topple, name, getattr(source, name))
             count += 1
-        self.report({"INFO"}, messages.settings_copied(count))
+        self.report({"INFO"}, messages.bodies_done("Copied to", count))
         return {"FINISHED"}
 
 

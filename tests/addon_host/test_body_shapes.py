@@ -5,6 +5,7 @@ import pytest
 import topple
 from topple_extension.addon import messages
 from topple_extension.addon.body_shapes import collision_shape
+from topple_extension.addon.hull_budget import fewer_vertices
 
 CUBE = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
 UP = np.array([0.0, 0.0, 1.0])
@@ -38,6 +39,37 @@ def test_box_off_the_origin_or_sheared_is_the_hull_of_its_corners(vertices, stre
 def test_box_bounds_a_mesh_that_is_no_box():
     shape, _ = collision_shape("BOX", ball(2.0), np.eye(3), 1.0)
     np.testing.assert_allclose(shape.size, [4.0, 4.0, 4.0])
+
+
+def test_a_budget_limits_the_hull():
+    """What is kept are vertices of the whole hull; what is left out lies no farther outside than is said."""
+    points = ball()
+    whole = collision_shape("CONVEX_HULL", points, np.eye(3), 1.0)[0].hull.vertices
+    errors = []
+    for budget in (4, 12, 40):
+        shape, remark = collision_shape("CONVEX_HULL", points, np.eye(3), 1.0, vertex_budget=budget)
+        hull = shape.hull
+        assert (len(hull.vertices), remark) == (budget, None)
+        assert {*map(tuple, hull.vertices)} <= {*map(tuple, whole)}
+        kept = fewer_vertices(points, budget)
+        assert (len(kept.points), kept.total) == (budget, len(whole))
+        outside = (whole @ hull.face_normal.T - hull.face_distance).max()
+        assert kept.error == pytest.approx(outside, rel=1e-9)
+        errors.append(outside)
+    assert errors[0] > errors[1] > errors[2]
+    # No 40 points leave less of a unit ball than 76 even triangles, with circumcircles of 0.356; taking the
+    # farthest point each time leaves circles at most twice as wide (Gonzalez 1985).
+    assert 1 - np.cos(0.356) <= errors[2] <= 1 - np.cos(2 * 0.356)
+
+
+def test_a_budget_does_not_depend_on_the_order_and_keeps_small_hulls():
+    points = ball()
+    shuffled = np.random.default_rng(5).permutation(points)
+    np.testing.assert_array_equal(fewer_vertices(points, 20).points, fewer_vertices(shuffled, 20).points)
+    cube = fewer_vertices(CUBE, 8)
+    assert (len(cube.points), cube.total, cube.error) == (8, 8, 0.0)
+    with pytest.raises(topple.ShapeError, match="flat"):
+        fewer_vertices(CUBE * (1, 1, 0), 4)
 
 
 def test_sphere():

@@ -63,6 +63,21 @@ def test_forces_and_normals_point_up_from_the_ground():
     assert longest.max() == pytest.approx(2.0 * geometry.FORCE_LENGTH)
 
 
+@pytest.mark.parametrize("end", [(3.0, 4.0, 2.0), (0.0, 0.0, -7.0)])
+def test_an_arrow_has_its_head_at_its_end(end):
+    start, end = np.array((1.0, 2.0, 3.0)), np.array(end)
+    line, *strokes = geometry.arrow(start, end).reshape(-1, 2, 3)
+    np.testing.assert_array_equal(line, (start, end))
+    length = np.linalg.norm(end - start)
+    for tip, back in strokes:
+        np.testing.assert_array_equal(tip, end)
+        along = (end - back) @ (end - start) / length
+        assert along == pytest.approx(geometry.HEAD_LENGTH * length)
+        aside = np.linalg.norm(back - end + along * (end - start) / length)
+        assert aside == pytest.approx(geometry.HEAD_WIDTH * length)
+    np.testing.assert_allclose(np.mean(strokes, axis=0)[1], end - geometry.HEAD_LENGTH * (end - start))
+
+
 def test_velocities_and_deep_contacts():
     scene = topple.Scene(
         bodies=[topple.Body("ball", topple.Sphere(1.0), linear_velocity=(3, 0, 0))], gravity=(0, 0, 0)

@@ -23,6 +23,15 @@ def test_an_active_body():
     assert settings["layers"] == settings["collides_with"] == (True, *(False,) * 19)
 
 
+def test_an_active_body_that_starts_deactivated_starts_asleep():
+    asleep = {"use_deactivation": True, "use_start_deactivated": True}
+    settings, remarks = converted({**PLAIN, **asleep})
+    assert (settings["asleep"], remarks) == (True, [])
+    assert not converted(PLAIN)[0]["asleep"]
+    assert not converted({**PLAIN, **asleep, "type": "PASSIVE"})[0]["asleep"]
+    assert not converted({**PLAIN, **asleep, "use_deactivation": False})[0]["asleep"]
+
+
 @pytest.mark.parametrize("damping", [0.0, 0.04, 0.5])
 def test_damping_loses_the_same_in_a_second(damping):
     assert math.exp(-decay_rate(damping)) == pytest.approx(1.0 - damping)

@@ -50,6 +50,9 @@ class Layout:
         assert icon in bpy.types.UILayout.bl_rna.functions["label"].parameters["icon"].enum_items
         self.used.append(text)
 
+    def template_icon(self, *, icon_value: int, scale: float) -> None:
+        self.used.append("template_icon")
+
     def separator(self) -> None:
         pass
 

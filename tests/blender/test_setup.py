@@ -40,6 +40,26 @@ def test_settings_reach_the_solver():
     np.testing.assert_allclose(body.center_of_mass, (1.0, 0, 0.25), atol=1e-6)
 
 
+def test_a_body_that_starts_asleep_has_no_velocity():
+    cube = make_body(add_cube("cube"), linear_velocity=(1, 2, 3), angular_velocity=(0, 0, 1), asleep=True)
+    body = read_body("cube")
+    assert body.asleep
+    assert not body.linear_velocity.any()
+    assert not body.angular_velocity.any()
+    cube.topple.asleep = False
+    body = read_body("cube")
+    assert not body.asleep
+    np.testing.assert_array_equal(body.linear_velocity, (1, 2, 3))
+
+
+def test_a_vertex_budget_reaches_the_solver():
+    bpy.ops.mesh.primitive_uv_sphere_add(segments=24, ring_count=12, radius=1.0)
+    ball = make_body(bpy.context.object, vertex_budget=30)
+    assert len(read_body(ball.name).shape.hull.vertices) == 24 * 11 + 2
+    ball.topple.use_vertex_budget = True
+    assert len(read_body(ball.name).shape.hull.vertices) == 30
+
+
 def test_bodies_of_different_layers_pass():
     ground(collides_with=[i == 1 for i in range(20)])
     cube = make_body(add_cube("cube", location=(0, 0, 1.5)))
