@@ -23,6 +23,7 @@ Derivative = Callable[[float, Array], Array]
 Jacobian = Callable[[float, Array], Array]
 Stop = Callable[[float, Array], bool]
 Scale = Callable[[Array], Array]  # the error allowed in each number of a step that ends at y
+Size = Callable[[Array], Array]  # how large each number of y counts for the relative error
 IntegratorName = Literal["euler", "midpoint", "rk4", "backward_euler", "adaptive", "dop853"]
 
 
@@ -54,6 +55,7 @@ def integrate(
     method: IntegratorName, f: Derivative, t: float, y: Array, h: float,
     *, rtol: float = 1e-8, atol: float | Array = 1e-10, shortest: float = 0.0,
     jacobian: Jacobian | None = None, pieces: list[Piece] | None = None, stop: Stop | None = None,
+    size: Size = np.abs,
 ) -> Array:  # fmt: skip
     """State after the time h [s], or where `stop` says so.
 
@@ -68,6 +70,8 @@ def integrate(
         pieces: Gets the steps taken. Within one, y is the method's own for a shorter step, but for "dop853",
             whose dense output of order 7 costs three calls of f for the first look and none for others.
         stop: Asked (t, y) after each step that was taken whatever its error is: whether to end there.
+        size: What `rtol` is relative to; for the components of a vector its length, so that steps do not
+            depend on the directions of the axes.
 
     Raises:
         SolverError: The method is not known, or no part of the step has a solution by backward Euler.
@@ -79,7 +83,7 @@ def integrate(
     taken = [] if pieces is None else pieces
     if method in ADAPTIVE:
         shortest = max(shortest, SMALLEST_PART * h)
-        return _controlled(*ADAPTIVE[method], f, t, y, h, rtol, atol, shortest, taken, stop)
+        return _controlled(*ADAPTIVE[method], f, t, y, h, rtol, atol, shortest, taken, stop, size)
 
     def at(part: float) -> Array:
         if method == "backward_euler":
@@ -149,7 +153,8 @@ def _doubled(f: Derivative, t: float, y: Array, h: float, k1: Array, scale: Scal
     middle = _rk4(f, t, y, 0.5 * h, k1)
     halves = _rk4(f, t + 0.5 * h, middle, 0.5 * h, f(t + 0.5 * h, middle))
     error = (halves - whole) / 15.0
-    size = float(np.abs(error / scale(halves)).max(initial=0.0))
+    parts = error / scale(halves)
+    size = float(np.sqrt(parts @ parts / max(len(y), 1)))
     return Trial(halves + error, size, None, lambda part: _doubled(f, t, y, part, k1, scale).end)
 
 
@@ -195,13 +200,14 @@ def _dense_coefficients(f: Derivative, t: float, y: Array, h: float, K: Array, n
 def _controlled(
     trial: Callable[..., Trial], order: int, f: Derivative, t: float, y: Array, h: float,
     rtol: float, atol: float | Array, shortest: float, pieces: list[Piece], stop: Stop | None,
+    size: Size,
 ) -> Array:  # fmt: skip
     """Steps whose error, in parts of what is allowed, is at most 1, as long as that permits."""
     end, step, k1 = t + h, h, f(t, y)
     while True:
         step = min(step, end - t)
         new, error, k_new, at = trial(
-            f, t, y, step, k1, lambda new, y=y: atol + rtol * np.maximum(np.abs(y), np.abs(new))
+            f, t, y, step, k1, lambda new, y=y: atol + rtol * np.maximum(size(y), size(new))
         )
         if error <= 1.0 or step <= shortest:
             pieces.append(Piece(t, t + step, at))

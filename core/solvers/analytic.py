@@ -33,7 +33,8 @@ from .analytic_contacts import (
     frame_velocity,
     relative_acceleration,
 )
-from .analytic_events import LASTING, ContactFinder
+from .analytic_events import BAND, LASTING, ContactFinder
+from .analytic_guard import Guard
 from .analytic_impacts import MAX_PASSES, sequential_impulses, simultaneous_impulses
 from .analytic_motion import Mover, Touch, copy_state
 from .analytic_rest import (
@@ -41,10 +42,11 @@ from .analytic_rest import (
     impulse_without_collision,
     part_overlaps,
     slip_along,
+    slip_velocity,
     solve_forces,
     stop_normals,
 )
-from .analytic_search import BAND, EventSearch
+from .analytic_search import NO_GAP, NO_SPEED, EventSearch
 
 ImpactModel = Literal["sequential", "simultaneous"]
 ContactModel = Literal["lcp", "lp"]
@@ -53,13 +55,10 @@ ContactModel = Literal["lcp", "lp"]
 LOWEST_BOUNCE = 1e-3
 NOISE = 1e-3  # of the resting speed: velocities below it are the integrator's error
 LONGEST_STEP = 0.25  # [s]
-EVENTS_PER_SECOND = 50_000
-STALLED = 50  # steps of no length in a row
-# Systems of contact forces that so much motion [s] may take: about a minute's work.
-MOST_SYSTEMS, MOTION = 100_000, 0.01
 BEGINS = 1e-5  # of the acceleration by contact: a slip that grows by less is none
 STILL = 1e-9  # of gravity: accelerations below it are round-off
-PART_ROUNDS = 100
+SLOWEST = 1e-12  # of the speeds of the bodies: velocities below it are round-off
+ROUNDS = 100  # of collisions at one time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +73,8 @@ class AnalyticSolver:
         contact: Resting forces without friction by "lcp" (pivoting) or "lp" (the heuristic of 1989).
         integrator: For bodies under forces: "dop853", "adaptive", "rk4", "midpoint", "euler", or
             "backward_euler", which stiff springs do not make explode.
+        contact_radius: Radius [m] of the patches at which bodies touch. Its friction brakes a spin about the
+            normal, and a spin softens its friction against slip (Leine & Glocker 2003). 0 is a point.
     """
 
     tolerance: float = 1e-5
@@ -81,12 +82,17 @@ class AnalyticSolver:
     impact: ImpactModel = "sequential"
     contact: ContactModel = "lcp"
     integrator: IntegratorName = "dop853"
+    contact_radius: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("tolerance", "rtol"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0.0):
                 raise SolverError(f"AnalyticSolver: {name} must be a positive number, not {value}")
+        if not (math.isfinite(self.contact_radius) and self.contact_radius >= 0.0):
+            raise SolverError(
+                f"AnalyticSolver: contact_radius must be zero or a positive number, not {self.contact_radius}"
+            )
         choices = {"impact": ImpactModel, "contact": ContactModel, "integrator": IntegratorName}
         for name, options in choices.items():
             if getattr(self, name) not in get_args(options):
@@ -128,6 +134,7 @@ class AnalyticPipeline:
         self.mover = Mover(
             model, self.gravity, self.finder, self.forces, integrator=settings.integrator,
             rtol=settings.rtol, tolerance=self.tolerance, method=settings.contact,
+            contact_radius=settings.contact_radius,
         )  # fmt: skip
         self.search = EventSearch(self.finder, self.mover, self.tolerance)
         motions = [body.motion.times.tolist() for body in bodies if body.motion is not None]
@@ -139,9 +146,7 @@ class AnalyticPipeline:
         self.max_penetration = 0.0
         self.unresolved: list[tuple[float, int, float]] = []
         self.warnings: list[str] = []
-        self._busy: list[float] = []  # times of the events of the last second
-        self._stalled = 0
-        self._mark = (0.0, 0)  # time and systems solved by then
+        self.guard = Guard(self.names)
         self._clear_touch()
 
     def _clear_touch(self) -> None:
@@ -176,11 +181,11 @@ class AnalyticPipeline:
         self.resolve_collisions()
         self.find_forces()
         self.hold_contacts()
-        self._check()
+        self.guard.check(self.state, self.time, self.mover.count.systems, self.events)
 
     def start(self) -> list[tuple[int, int, float]]:
         """Look at the start; parts what overlaps and returns (a, b, depth [m]) of each such pair."""
-        parted = self._part_overlaps()
+        parted = part_overlaps(self.finder, self.model, self.state, self.tolerance, self.names)
         self.find_contacts()
         self.resolve_collisions()
         self.find_forces()
@@ -202,7 +207,7 @@ class AnalyticPipeline:
 
     def go_to(self, state: BodyState, h: float, end: float) -> None:
         """Take over the state after the time h."""
-        self._stalled = self._stalled + 1 if self.time + h == self.time else 0
+        self.guard.note_step(moved=self.time + h > self.time)
         self.state = state
         self.time = end if self.time + h >= end - 2.0 * np.spacing(end) else self.time + h
         self.paths.set_poses(self.state, self.time)
@@ -234,13 +239,13 @@ class AnalyticPipeline:
             if len(self.contacts.slot) == 0:
                 return
             speed = self._resting_speed()
-            for _ in range(PART_ROUNDS):
+            for _ in range(ROUNDS):
                 u = frame_velocity(self.contacts, self.state)
                 if not (u[:, 0] < -speed).any():
                     break
                 self._collide(u, speed, self.settings.impact)
             u = frame_velocity(self.contacts, self.state)
-            if (u[:, 0] < -1e-15).any():  # slower than a collision: rest
+            if (u[:, 0] < -NO_SPEED * speed).any():  # slower than a collision: rest
                 self._collide(u, 0.0, "rest")
 
     def _collide(self, u: Array, speed: float, impact: str) -> None:
@@ -295,16 +300,20 @@ class AnalyticPipeline:
         state, lasting = self.state, self.lasting
         resting = self.contacts.select(lasting)
         u = frame_velocity(self.contacts, state)
-        self.slips = np.hypot(u[:, 1], u[:, 2]) > self._resting_speed()
+        slip = slip_velocity(self.contacts, state, u, self.mover.drill_arm)
+        self.slips = np.linalg.norm(slip, axis=1) > self._resting_speed()
         self.free, alpha, _ = self.mover.free_acceleration(state, self.time)
         b = relative_acceleration(resting, state, self.free, alpha)
-        force, unsolved = solve_forces(
-            resting, self.model, state, b, slip_along(resting, u[lasting], self.slips[lasting]),
+        force, drill, unsolved = solve_forces(
+            resting, self.model, state, b, slip_along(resting, slip[lasting], self.slips[lasting]),
             guess[lasting], method=self.settings.contact, count=self.mover.count,
+            arm=self.mover.drill_arm,
         )  # fmt: skip
         self.force = np.zeros((len(lasting), 3))
         self.force[lasting] = force
-        self.acceleration, self.spin_up = self.mover.with_contact(resting, force, state, self.free, alpha)
+        self.acceleration, self.spin_up = self.mover.with_contact(
+            resting, force, drill, state, self.free, alpha
+        )
         return b, unsolved
 
     def _capture(self) -> bool:
@@ -352,7 +361,7 @@ class AnalyticPipeline:
         in_touch[resting.body.ravel()] = True
         self.driven = dynamic & (in_touch | self.forces.acts_on)
         bound = np.where(np.isfinite(model.bound), model.bound, 0.0)
-        speed = np.linalg.norm(state.v, axis=1) + bound * np.linalg.norm(state.w, axis=1)
+        speed = self._surface_speed()
         change = np.linalg.norm(a, axis=1) + bound * np.linalg.norm(alpha, axis=1)
         strongest = max(float(np.linalg.norm(self.gravity)), float(np.abs(self.free).max(initial=0.0)))
         still = (speed <= NOISE * self._resting_speed()) & (change <= STILL * strongest)
@@ -374,7 +383,10 @@ class AnalyticPipeline:
             w = relative_acceleration(self.contacts, self.state, self.acceleration, self.spin_up)
             strongest = float(np.linalg.norm(self.acceleration - self.free, axis=1).max())
             sticks = ~self.slips & (np.hypot(w[:, 1], w[:, 2]) <= BEGINS * strongest)
-            hold_contacts(self.contacts.select(loaded), self.model, self.state, sticks[loaded])
+            hold_contacts(
+                self.contacts.select(loaded), self.model, self.state, sticks[loaded],
+                NO_GAP * self.tolerance, NO_SPEED * self._resting_speed(),
+            )  # fmt: skip
             update_all_derived(self.model, self.state)
 
     # Looking ahead ---------------------------------------------------------------------------
@@ -383,8 +395,8 @@ class AnalyticPipeline:
         rows = self.lasting & self.driven[self.contacts.body].any(axis=1)
         contacts = self.contacts.select(rows)
         u = frame_velocity(contacts, self.state)
-        slip = slip_along(contacts, u, self.slips[rows])
-        along = np.einsum("mrk,mr->mk", contacts.frame[:, 1:], slip)
+        slip = slip_velocity(contacts, self.state, u, self.mover.drill_arm)
+        along = np.einsum("mrk,mr->mk", contacts.frame, slip_along(contacts, slip, self.slips[rows]))
         return Touch(contacts, self.force[rows], self.slips[rows], along, self._resting_speed())
 
     def _longest_step(self, end: float) -> float:
@@ -405,7 +417,14 @@ class AnalyticPipeline:
         strongest = max(
             float(np.linalg.norm(self.gravity)), float(np.abs(self.acceleration).max(initial=0.0))
         )
-        return math.sqrt(2.0 * strongest * LOWEST_BOUNCE * self.tolerance) + 1e-12
+        return math.sqrt(2.0 * strongest * LOWEST_BOUNCE * self.tolerance) + SLOWEST * float(
+            self._surface_speed().max(initial=0.0)
+        )
+
+    def _surface_speed(self) -> Array:
+        """How fast the points of each body may be [m/s], shape (n,)."""
+        state, bound = self.state, np.where(np.isfinite(self.model.bound), self.model.bound, 0.0)
+        return np.linalg.norm(state.v, axis=1) + bound * np.linalg.norm(state.w, axis=1)
 
     # Reports ---------------------------------------------------------------------------------
 
@@ -417,59 +436,13 @@ class AnalyticPipeline:
         self.events += [
             ContactEvent(self.time, kind, self.names[a], self.names[b], p) for (a, b), p in pairs.items()
         ]
-        self._busy = [t for t in self._busy if t > self.time - 1.0] + [self.time]
-
-    def _check(self) -> None:
-        """Refuse to go on where nothing finite comes of it, or where events follow without end."""
-        finite = np.isfinite(self.state.c).all(axis=1) & np.isfinite(self.state.L).all(axis=1)
-        if not finite.all():
-            names = ", ".join(f"'{self.names[i]}'" for i in np.flatnonzero(~finite)[:5])
-            raise SolverError(
-                f"bodies {names} have no finite motion at {self.time:.6g} s; look for extreme masses, "
-                "sizes or speeds among them"
-            )
-        systems = self.mover.count.systems
-        if self.time > self._mark[0] + MOTION:
-            self._mark = (self.time, systems)
-        overworked = systems - self._mark[1] > MOST_SYSTEMS
-        if len(self._busy) > EVENTS_PER_SECOND or self._stalled > STALLED or overworked:
-            recent = [event for event in self.events if event.time > self.time - 1.0] or self.events[-1:]
-            pairs = [(event.body_a, event.body_b) for event in recent]
-            often = max(dict.fromkeys(pairs), key=pairs.count) if pairs else (self.names[0], self.names[0])
-            raise SolverError(
-                f"too many events at {self.time:.6g} s, most often between '{often[0]}' and "
-                f"'{often[1]}'; raise the tolerance, lower restitution, or use solver='impulse'"
-            )
-
-    # The start -------------------------------------------------------------------------------
-
-    def _part_overlaps(self) -> list[tuple[int, int, float]]:
-        """Move bodies that overlap at the start apart, without a velocity."""
-        deepest: dict[tuple[int, int], float] = {}
-        for _ in range(PART_ROUNDS):
-            self.finder.update_pairs(self.state, np.full(len(self.names), self.tolerance))
-            contacts = self.finder.points(self.state, 0.0)
-            if contacts.separation.min(initial=0.0) >= -BAND * self.tolerance:
-                break
-            if not deepest:
-                for (a, b), s in zip(contacts.body.tolist(), contacts.separation.tolist(), strict=True):
-                    if s < -self.tolerance:
-                        deepest[a, b] = max(deepest.get((a, b), 0.0), -s)
-            part_overlaps(contacts, self.model, self.state)
-            update_all_derived(self.model, self.state)
-        else:
-            a, b = max(deepest, key=lambda pair: deepest[pair]) if deepest else (0, 0)
-            raise SolverError(
-                f"bodies '{self.names[a]}' and '{self.names[b]}' overlap at the start and cannot be moved "
-                "apart; move them apart in the scene"
-            )
-        return [(a, b, depth) for (a, b), depth in deepest.items()]
+        self.guard.note_collision(self.time)
 
     # Saving and resuming ---------------------------------------------------------------------
 
     _KEPT = ("time", "contacts", "force", "impulse", "slips", "lasting", "acceleration", "spin_up", "driven",
              "held",
-             "events", "unresolved", "warnings", "max_penetration", "_busy", "_stalled")  # fmt: skip
+             "events", "unresolved", "warnings", "max_penetration")  # fmt: skip
 
     def memory(self) -> dict[str, Any]:
         """All that the coming steps depend on (not copies)."""
@@ -481,6 +454,8 @@ class AnalyticPipeline:
             "released": self.paths.released,
             "pairs": self.finder.broad_phase.pairs,
             "boxes": self.finder.broad_phase.boxes,
+            "busy": self.guard.busy,
+            "stalled": self.guard.stalled,
             **{name: getattr(self, name) for name in self._KEPT},
         }
 
@@ -495,4 +470,4 @@ class AnalyticPipeline:
         self.finder.remember()
         for name in self._KEPT:
             setattr(self, name, memory[name])
-        self._mark = (self.time, self.mover.count.systems)
+        self.guard.resume(memory["busy"], memory["stalled"], self.time, self.mover.count.systems)

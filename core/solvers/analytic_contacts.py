@@ -152,15 +152,29 @@ def relative_acceleration(contacts: ContactPoints, state: BodyState, a: Array, a
     return b
 
 
-def wrenches(contacts: ContactPoints, force: Array, model: BodyModel) -> tuple[Array, Array]:
+def wrenches(
+    contacts: ContactPoints, force: Array, model: BodyModel, drill: Array | None = None
+) -> tuple[Array, Array]:
     """Sums on each body of forces [N] or impulses [N s] of contacts, and of their moments, shapes (n, 3).
 
     Args:
         force: On a, contact frames, shape (m, 3); b gets the opposite.
+        drill: Moments on a about the normals, shape (m,); b gets the opposite.
     """
     push, turn = np.zeros((len(model.mass), 3)), np.zeros((len(model.mass), 3))
     sum_wrenches(contacts.body, contacts.frame, contacts.arm, force, push, turn)
+    if drill is not None and drill.any():
+        turn += moments_about_normals(contacts, drill, len(turn))
     return push, turn * np.asarray(model.inv_inertia.any(axis=1))[:, None]
+
+
+def moments_about_normals(contacts: ContactPoints, drill: Array, bodies: int) -> Array:
+    """Sums on each body of moments `drill` (m,) on a about normals, and the opposite on b, shape (n, 3)."""
+    turn = np.zeros((bodies, 3))
+    moment = drill[:, None] * contacts.normal
+    np.add.at(turn, contacts.body[:, 0], moment)
+    np.subtract.at(turn, contacts.body[:, 1], moment)
+    return turn
 
 
 def apply_impulses(contacts: ContactPoints, impulse: Array, model: BodyModel, state: BodyState) -> None:

@@ -33,6 +33,7 @@ from .analytic_rates import surfaces_of
 # within it and parts again shows in a cubic through the gaps at both ends, whose error is TURN^4 r / 384 =
 # 1.6e-8 r. Bodies made of balls meet with the same points however they turn; they may go farther.
 TURN, TURN_OF_BALLS, SHIFT = 0.05, 0.3, 0.02
+BAND = 1e-4  # of the tolerance: a gap of a pair in touch
 # Part of the tolerance within which a pair under load stays in touch, as long as the integrator's drift has
 # not been taken back; one without load has BAND.
 LASTING = 1e-3

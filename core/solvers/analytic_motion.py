@@ -18,13 +18,16 @@ from ..dynamics.motion import empty_plan, move_bodies, plan_free_motion
 from .analytic_bodies import carry_bodies, free_accelerations, place_bodies, write_rates
 from .analytic_contacts import Array, ContactPoints, frame_velocity, relative_acceleration, wrenches
 from .analytic_events import LASTING, ContactFinder
-from .analytic_rest import SolveCount, slip_along, solve_forces
+from .analytic_rest import SolveCount, slip_along, slip_velocity, solve_forces
 from .analytic_rows import match_contacts
 
 # Absolute error of a step, in units of tolerance times rtol: 1e-10 at the default settings, a tenth of the
 # band within which bodies are in touch.
 ABSOLUTE = 1e3
 SMALL_TURN, MOST_TURNS = 0.02, 1000  # [rad] in one step of a body that tumbles, and most steps of one flight
+# Arm of the friction of a patch under Hertz's pressure that spins about its middle, in parts of its radius:
+# Leine & Glocker 2003, section 3.
+HERTZ = 3.0 * np.pi / 16.0
 SHORTEST_STEP = 2.5e-4  # [s] in contact: within it contacts may begin or cease to stick unseen
 
 
@@ -34,8 +37,16 @@ class Touch(NamedTuple):
     contacts: ContactPoints
     force: Array  # [N] (m, 3) contact frames
     slips: NDArray[np.bool_]  # (m,)
-    slip: Array  # (m, 3) direction of the slip at the start, world axes
+    slip: Array  # (m, 3) direction of the slip at the start, world axes: see `slip_velocity`
     resting_speed: float  # [m/s]
+
+
+def vector_sizes(y: Array) -> Array:
+    """The length of the vector or quaternion that each number of (c, q, v, L) of bodies belongs to."""
+    rows, sizes = y.reshape(-1, 13), np.empty((len(y) // 13, 13))
+    for part in (slice(0, 3), slice(3, 7), slice(7, 10), slice(10, 13)):
+        sizes[:, part] = np.linalg.norm(rows[:, part], axis=1)[:, None]
+    return sizes.ravel()
 
 
 def copy_state(state: BodyState) -> BodyState:
@@ -83,10 +94,12 @@ class Mover:
         rtol: float,
         tolerance: float,
         method: str,
+        contact_radius: float,
     ) -> None:
         self.model, self.gravity, self.finder, self.forces = model, gravity, finder, forces
         self.integrator: IntegratorName = integrator
         self.rtol, self.tolerance, self.method = rtol, tolerance, method
+        self.drill_arm = HERTZ * contact_radius
         self.count = SolveCount()
         self.plan = empty_plan(len(model.mass))
         moments = model.inertia
@@ -150,7 +163,7 @@ class Mover:
         end = integrate(
             self.integrator, derivative, 0.0, y, h, rtol=self.rtol, atol=self._allowed[rows].ravel(),
             shortest=SHORTEST_STEP if len(touch.force) else 0.0, jacobian=jacobian if is_plain else None,
-            pieces=way.pieces, stop=stop,
+            pieces=way.pieces, stop=stop, size=vector_sizes,
         )  # fmt: skip
         way.end = way.pieces[-1].end, end
         return way
@@ -181,10 +194,10 @@ class Mover:
         return a, alpha, torque
 
     def with_contact(
-        self, contacts: ContactPoints, force: Array, state: BodyState, a: Array, alpha: Array
+        self, contacts: ContactPoints, force: Array, drill: Array, state: BodyState, a: Array, alpha: Array
     ) -> tuple[Array, Array]:
-        """Accelerations with contact forces [N], contact frames, shape (m, 3)."""
-        push, turn = wrenches(contacts, force, self.model)
+        """Accelerations with contact forces [N], contact frames, (m, 3), and moments about normals [N m]."""
+        push, turn = wrenches(contacts, force, self.model, drill)
         spin = np.einsum("nij,nj->ni", state.inv_I.reshape(-1, 3, 3), turn)
         return a + push * self.model.inv_mass, alpha + spin
 
@@ -196,15 +209,15 @@ class Mover:
         a, alpha, torque = self.free_acceleration(state, time)
         contacts, match = self.same_contacts(state, touch)
         if len(match):
-            u = frame_velocity(contacts, state)
+            u = slip_velocity(contacts, state, frame_velocity(contacts, state), self.drill_arm)
             slip = slip_along(contacts, u, touch.slips[match], touch.slip[match], touch.resting_speed)
             b = relative_acceleration(contacts, state, a, alpha)
-            force, unsolved = solve_forces(
-                contacts, self.model, state, b, slip, touch.force[match], method=self.method, count=self.count
-            )
+            force, drill, unsolved = solve_forces(
+                contacts, self.model, state, b, slip, touch.force[match], method=self.method,
+                count=self.count, arm=self.drill_arm,
+            )  # fmt: skip
             found = len(unsolved) == 0
-            touch.force[match] = force
-            push, turn = wrenches(contacts, force, self.model)
+            push, turn = wrenches(contacts, force, self.model, drill)
             a, torque = a + push * self.model.inv_mass, torque + turn
         rates = np.empty((len(rows), 13))
         write_rates(state, rows, a, torque, rates)

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dynamics.body_state import BodyModel, BodyState, quat_multiply
+from ..dynamics.motion import update_all_derived
+from ..errors import SolverError
 from .analytic_contacts import (
     Array,
     ContactPoints,
@@ -19,12 +21,18 @@ from .analytic_contacts import (
     build_system,
     find_islands,
     frame_velocity,
+    moments_about_normals,
     wrenches,
 )
+from .analytic_events import BAND, ContactFinder
 from .analytic_rows import slip_directions
 from .friction_cone import ACCEPTED, solve_cone
 from .lcp import part_of, solve_by_linear_programs, solve_lcp
 
+# Friction against a spin follows from the load, which hardly depends on it, for a round body on a plane not
+# at all: each round brings the load closer by mu times the patch's radius over the body's size.
+DRILL_ROUNDS, SAME_FORCE = 20, 1e-13
+PART_ROUNDS = 100  # of moving bodies apart that overlap at the start
 INSTANT = 1e-9  # [s] of the time step whose impulse replaces forces that do not exist
 
 
@@ -46,12 +54,31 @@ class SolveCount:
             self.unsolved += 1
 
 
+def slip_velocity(contacts: ContactPoints, state: BodyState, u: Array, arm: float) -> Array:
+    """Slip in the contact frames [m/s], shape (m, 3): how fast the patch spins, then (t1, t2).
+
+    Friction brakes a patch that slips and spins as it brakes a point that slips with these three, of which
+    the first is the spin times the `arm` [m] of a pure spin's friction; 0 for a point. So friction is in one
+    ball of (moment / arm, f_t1, f_t2) of radius mu f_n: Leine & Glocker 2003, section 3, which shows how near
+    that is to the law of Contensou 1962 for Hertz's pressure.
+
+    Args:
+        u: Velocities in the contact frames [m/s], shape (m, 3).
+    """
+    slip = u.copy()
+    slip[:, 0] = 0.0
+    if arm > 0.0:
+        spin = state.w[contacts.body[:, 0]] - state.w[contacts.body[:, 1]]
+        slip[:, 0] = arm * (contacts.normal * spin).sum(axis=1)
+    return slip
+
+
 def slip_along(
     contacts: ContactPoints, u: Array, slips: NDArray[np.bool_], along: Array | None = None,
     slowest: float = 0.0,
 ) -> Array:  # fmt: skip
-    """Unit slip in (t1, t2), zero where the contact sticks, shape (m, 2); see `slip_directions`."""
-    slip = np.empty((len(u), 2))
+    """Direction of the slip u, zero where the contact sticks, shape (m, 3); see `slip_directions`."""
+    slip = np.empty((len(u), 3))
     slip_directions(
         u, contacts.frame, slips, np.zeros((len(u), 3)) if along is None else along, slowest, slip
     )
@@ -68,23 +95,26 @@ def solve_forces(
     *,
     method: str,
     count: SolveCount,
-) -> tuple[Array, list[NDArray[np.int64]]]:
+    arm: float,
+) -> tuple[Array, Array, list[NDArray[np.int64]]]:
     """Forces of resting contact, island by island.
 
     Args:
         b: Relative accelerations without contact forces, contact frames [m/s^2], shape (m, 3).
-        slip: Directions of contacts that slip, zero for others, shape (m, 2).
+        slip: Directions of contacts that slip, zero for others, shape (m, 3).
         guess: Forces to start from [N], shape (m, 3).
         method: "lcp" or "lp" for contacts without friction.
+        arm: Of friction against a spin [m]: see `slip_velocity`.
 
     Returns:
-        Forces on a in the contact frames [N], shape (m, 3), and the islands that have none.
+        Forces on a in the contact frames [N], shape (m, 3), moments on a about the normals [N m], shape (m,),
+        and the islands that have none.
     """
-    force, unsolved = np.zeros((len(b), 3)), []
+    force, drill, unsolved = np.zeros((len(b), 3)), np.zeros(len(b)), []
     for rows in find_islands(contacts, model):
         island = contacts if len(rows) == len(b) else contacts.select(rows)
         A = build_system(island, model, state)
-        sliding = slip[rows].any(axis=1)
+        sliding = np.asarray(slip[rows].any(axis=1))
         friction = np.where(sliding, island.friction[:, 1], island.friction[:, 0])
         if not friction.any():
             A = part_of(A, np.arange(0, 3 * len(rows), 3))
@@ -98,12 +128,29 @@ def solve_forces(
             force[rows, 0] = np.where(np.isfinite(f), f, 0.0)
         else:
             start = guess[rows] if guess[rows].any() else _frictionless(A, b[rows])
-            solution = solve_cone(A, b[rows], friction, slip=slip[rows], guess=start)
+            along = slip[rows]
+            brake = -arm * friction * along[:, 0]  # moment per normal force
+            for _ in range(DRILL_ROUNDS if brake.any() else 1):
+                drill[rows] = brake * start[:, 0]
+                answer = _answer_to(island, drill[rows], model, state) if brake.any() else 0.0
+                solution = solve_cone(
+                    A, b[rows] + answer, friction, slip=along[:, 1:], slips=sliding, guess=start
+                )
+                change, start = np.abs(solution.f - start).max(), solution.f
+                if change <= SAME_FORCE * np.abs(start).max():
+                    break
             force[rows], residual = solution.f, solution.residual
         count.note(residual)
         if residual > ACCEPTED:
             unsolved.append(rows)
-    return force, unsolved
+    return force, drill, unsolved
+
+
+def _answer_to(contacts: ContactPoints, drill: Array, model: BodyModel, state: BodyState) -> Array:
+    """Relative accelerations of contacts by moments on a about their normals, contact frames, (m, 3)."""
+    turn = moments_about_normals(contacts, drill, len(model.mass))
+    spin_up = np.einsum("nij,nj->ni", state.inv_I.reshape(-1, 3, 3), turn)
+    return frame_velocity(contacts, state._replace(v=np.zeros_like(spin_up), w=spin_up))
 
 
 def _frictionless(A, b: Array) -> Array:
@@ -129,8 +176,9 @@ def impulse_without_collision(
 
 
 def hold_contacts(
-    contacts: ContactPoints, model: BodyModel, state: BodyState, sticks: NDArray[np.bool_]
-) -> None:
+    contacts: ContactPoints, model: BodyModel, state: BodyState, sticks: NDArray[np.bool_], no_gap: float,
+    no_speed: float,
+) -> None:  # fmt: skip
     """Take back what integration has drifted at contacts under load: gaps, and velocities where they hold.
 
     Constraints that are kept at the level of accelerations drift by the integrator's error; both parts are
@@ -139,6 +187,7 @@ def hold_contacts(
 
     Args:
         sticks: Contacts whose slip is held as well, shape (m,).
+        no_gap, no_speed: Drifts that are left [m], [m/s].
     """
     for rows in find_islands(contacts, model):
         island = contacts.select(rows)
@@ -147,11 +196,11 @@ def hold_contacts(
         keep = np.flatnonzero(held)
         p = np.zeros(3 * len(rows))
         u = frame_velocity(island, state).ravel()[keep]
-        if np.abs(u).max() > 1e-15:
+        if np.abs(u).max() > no_speed:
             p[keep] = solve_lcp(part_of(A, keep), u, free=np.ones(len(keep), bool)).f
             apply_impulses(island, p.reshape(-1, 3), model, state)
         normal = np.arange(0, 3 * len(rows), 3)
-        if np.abs(island.separation).max() > 1e-13:
+        if np.abs(island.separation).max() > no_gap:
             p = np.zeros(3 * len(rows))
             p[normal] = solve_lcp(part_of(A, normal), island.separation, free=np.ones(len(rows), bool)).f
             _displace(island, p.reshape(-1, 3), model, state)
@@ -174,14 +223,39 @@ def stop_normals(
         apply_impulses(island, p, model, state)
 
 
-def part_overlaps(contacts: ContactPoints, model: BodyModel, state: BodyState) -> None:
-    """Move overlapping bodies apart without a velocity: J q + s >= 0, least q in the masses' metric."""
-    for rows in find_islands(contacts, model):
-        island = contacts.select(rows)
-        A = build_system(island, model, state)
-        p = np.zeros((len(rows), 3))
-        p[:, 0] = solve_lcp(part_of(A, np.arange(0, 3 * len(rows), 3)), island.separation).f
-        _displace(island, p, model, state)
+def part_overlaps(
+    finder: ContactFinder, model: BodyModel, state: BodyState, tolerance: float, names: list[str]
+) -> list[tuple[int, int, float]]:
+    """Move overlapping bodies apart without a velocity: J q + s >= 0, least q in the masses' metric.
+
+    Returns:
+        (a, b, depth [m]) of each pair that was deeper than the tolerance [m].
+
+    Raises:
+        SolverError: They cannot be moved apart; names two of them.
+    """
+    deepest: dict[tuple[int, int], float] = {}
+    for _ in range(PART_ROUNDS):
+        finder.update_pairs(state, np.full(len(names), tolerance))
+        contacts = finder.points(state, 0.0)
+        if contacts.separation.min(initial=0.0) >= -BAND * tolerance:
+            return [(a, b, depth) for (a, b), depth in deepest.items()]
+        if not deepest:
+            for (a, b), s in zip(contacts.body.tolist(), contacts.separation.tolist(), strict=True):
+                if s < -tolerance:
+                    deepest[a, b] = max(deepest.get((a, b), 0.0), -s)
+        for rows in find_islands(contacts, model):
+            island = contacts.select(rows)
+            A = build_system(island, model, state)
+            p = np.zeros((len(rows), 3))
+            p[:, 0] = solve_lcp(part_of(A, np.arange(0, 3 * len(rows), 3)), island.separation).f
+            _displace(island, p, model, state)
+        update_all_derived(model, state)
+    a, b = max(deepest, key=lambda pair: deepest[pair]) if deepest else (0, 0)
+    raise SolverError(
+        f"bodies '{names[a]}' and '{names[b]}' overlap at the start and cannot be moved apart; move them "
+        "apart in the scene"
+    )
 
 
 def _displace(contacts: ContactPoints, impulse: Array, model: BodyModel, state: BodyState) -> None:

@@ -4,12 +4,15 @@ Symbols and sources: head of `analytic_contacts.py`. A contact has three rows (n
 on which forces act as they are, body 1 is b, on which they act reversed.
 """
 
-import math
-
 import numpy as np
 
 from ..jit import inlined, inner, kernel
 from ..math3 import mat3, vec3
+
+
+@inlined
+def _store(row, v):
+    row[0], row[1], row[2] = v
 
 
 @inlined
@@ -51,25 +54,28 @@ def contact_accelerations(body, frame, arm, arm_rate, normal_rate, curve, v, w, 
 
 @kernel
 def slip_directions(u, frame, slips, along, slowest, slip_out):
-    """Unit slip in (t1, t2), zero where the contact sticks, shape (m, 2).
+    """Direction of the slip, zero where the contact sticks, shape (m, 3).
 
     Args:
-        u: Velocities in the contact frames [m/s], shape (m, 3).
+        u: Slip in the contact frames [m/s], shape (m, 3): see `slip_velocity`.
         along: Directions of the slip at the step's start, world axes, shape (m, 3), or zero. They are kept
             where the slip is slower than `slowest` [m/s], and keep it from turning round where it passes
             through zero: the step is cut there later.
     """
     for c in range(u.shape[0]):
-        slip_out[c, 0], slip_out[c, 1] = 0.0, 0.0
+        _store(slip_out[c], (0.0, 0.0, 0.0))
         if not slips[c]:
             continue
-        before = vec3.load(along, c)
-        b1, b2 = vec3.dot(vec3.load(frame[c], 1), before), vec3.dot(vec3.load(frame[c], 2), before)
-        sign = -1.0 if u[c, 1] * b1 + u[c, 2] * b2 < 0.0 else 1.0
-        size = math.sqrt(u[c, 1] * u[c, 1] + u[c, 2] * u[c, 2])
+        before, now = vec3.load(along, c), vec3.load(u, c)
+        direction = (
+            vec3.dot(vec3.load(frame[c], 0), before),
+            vec3.dot(vec3.load(frame[c], 1), before),
+            vec3.dot(vec3.load(frame[c], 2), before),
+        )
+        size = vec3.norm(now)
         if size > slowest:
-            b1, b2 = sign * u[c, 1] / size, sign * u[c, 2] / size
-        slip_out[c, 0], slip_out[c, 1] = b1, b2
+            direction = vec3.scale(now, (-1.0 if vec3.dot(now, direction) < 0.0 else 1.0) / size)
+        _store(slip_out[c], direction)
 
 
 @kernel

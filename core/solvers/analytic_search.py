@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from ..dynamics.body_state import BodyState
 from .analytic_contacts import Array, frame_velocity
-from .analytic_events import ContactFinder, Gaps, find_root
+from .analytic_events import BAND, ContactFinder, Gaps, find_root
 from .analytic_motion import SHORTEST_STEP, Mover, Touch
+from .analytic_rest import slip_velocity
 
-# Parts of the tolerance [m]: a pair is in touch within BAND; DEPTH is how far a step may look past a contact.
-BAND, DEPTH = 1e-4, 2e-4
+DEPTH = 2e-4  # of the tolerance: how far a step may look past a contact
 MEETING = 5e-10  # of the tolerance: a gap that is none after integrating; in flight it is closed to round-off
-FAR = 1.0  # [m] stands for the gap of a pair that is too far to be measured
+# Of the tolerance, and of the resting speed: round-off, 1e-13 m and 1e-15 m/s at the default settings.
+NO_GAP, NO_SPEED = 1e-8, 2e-12
 JUMP = 1e-9  # of a step: how closely an event is located where what it is told by jumps
 STOPPED = 1e-6  # of the resting speed: a slip that is none
 
@@ -106,14 +107,17 @@ class EventSearch:
             if not late.any():
                 return h
             h = dip
+        far = float(self._reach.max())  # stands for the gap of a pair that is too far to be measured
         # Only pairs that are too deep at the end are watched; others may have been so in between.
         while late.any():
             watched = np.flatnonzero(late)
 
             def nearest(state: BodyState, watched=watched) -> float:
-                return float(np.minimum(excess(state)[watched], FAR).min())
+                return float(np.minimum(excess(state)[watched], far).min())
 
-            start = max(float(np.minimum((before.separation - target)[watched], FAR).min()), 1e-300)
+            start = max(
+                float(np.minimum((before.separation - target)[watched], far).min()), np.finfo(float).tiny
+            )
             h = self._locate(nearest, h, start, nearest(motion(h)), accuracy)
             late = excess(motion(h)) < -DEPTH * self.tolerance
             late[watched] = False
@@ -139,7 +143,8 @@ class EventSearch:
         def slowest(state: BodyState) -> float:
             """Least velocity along the slip of the step's start [m/s]."""
             now, then = self.mover.same_contacts(state, touch)
-            u = np.einsum("mrk,mr->mk", now.frame, frame_velocity(now, state))
+            u = slip_velocity(now, state, frame_velocity(now, state), self.mover.drill_arm)
+            u = np.einsum("mrk,mr->mk", now.frame, u)
             slips = touch.slips[then] & (now.feature == touch.contacts.feature[then])
             along = (u * touch.slip[then]).sum(axis=1)[slips]
             return float(along.min(initial=np.inf))

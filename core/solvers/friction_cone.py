@@ -61,22 +61,25 @@ class _Problem(NamedTuple):
 
 
 def solve_cone(
-    A, b: Array, friction: Array, *, slip: Array | None = None, guess: Array | None = None
-) -> ConeSolution:
+    A, b: Array, friction: Array, *, slip: Array | None = None, slips: NDArray[np.bool_] | None = None,
+    guess: Array | None = None,
+) -> ConeSolution:  # fmt: skip
     """Solve the contacts of one island.
 
     Args:
         A: Shape (3 m, 3 m), an array or a sparse matrix, symmetric and positive semidefinite.
         b: Shape (m, 3).
         friction: Coefficients mu, shape (m,).
-        slip: Unit directions of contacts that slip, in (t1, t2), zero for the others, shape (m, 2).
+        slip: Directions of contacts that slip, in (t1, t2), zero for the others, shape (m, 2). Of unit
+            length, or shorter where they spin as well.
+        slips: Which contacts slip, if it is not those with a direction, shape (m,).
         guess: Forces to start from, shape (m, 3).
 
     Returns:
         The solution; its residual stays above `ACCEPTED` where none was found.
     """
     m = len(b)
-    problem, scale = _scaled_problem(A, b, friction, slip)
+    problem, scale = _scaled_problem(A, b, friction, slip, slips)
     if problem.load == 0.0:
         return ConeSolution(np.zeros((m, 3)), b.copy(), 0.0)
     f = np.zeros(3 * m) if guess is None else guess.ravel() / scale
@@ -97,22 +100,25 @@ def cone_residual(A, b: Array, friction: Array, f: Array, slip: Array | None = N
     return error / problem.load if problem.load > 0.0 else error
 
 
-def _scaled_problem(A, b: Array, friction: Array, slip: Array | None) -> tuple[_Problem, Array]:
+def _scaled_problem(
+    A, b: Array, friction: Array, slip: Array | None, slips: NDArray[np.bool_] | None = None
+) -> tuple[_Problem, Array]:
     """The problem, scaled so that contacts of bodies of very different masses count alike, and the scales."""
     m = len(b)
-    slip = np.zeros((m, 2)) if slip is None else slip
+    slip = np.zeros((m, 2)) if slip is None else np.ascontiguousarray(slip)
+    slips = np.asarray(slip.any(axis=1)) if slips is None else slips
     friction = np.ascontiguousarray(friction)
     if isinstance(A, np.ndarray):
         scaled_A, scaled, scale = np.empty_like(A), np.empty(3 * m), np.empty(3 * m)
         load = scale_system(A, b, scaled_A, scaled, scale)
-        return _Problem(scaled_A, scaled, friction, slip, np.asarray(slip.any(axis=1)), load), scale
+        return _Problem(scaled_A, scaled, friction, slip, slips, load), scale
     from scipy.sparse import diags
 
     scale = np.repeat(1.0 / np.sqrt(A.diagonal().reshape(m, 3).mean(axis=1)), 3)
     scaled = b.ravel() * scale
     load = float(np.abs(scaled).max(initial=0.0))
     scaled_A = (diags(scale) @ A @ diags(scale)).tocsr()
-    return _Problem(scaled_A, scaled, friction, slip, np.asarray(slip.any(axis=1)), load), scale
+    return _Problem(scaled_A, scaled, friction, slip, slips, load), scale
 
 
 def _evaluate(problem: _Problem, f: Array, w: Array) -> tuple[Array, float, float]:

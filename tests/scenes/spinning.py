@@ -8,11 +8,12 @@ import topple
 from .ground import GRAVITY, plane
 
 
-def tippe_top() -> topple.Scene:
+def tippe_top(*, spin: np.ndarray | None = None) -> topple.Scene:
     """A body with two spheres for a surface, which spins upright, tilted by .1 rad, and turns over.
 
     m = 6 g, radii 1.5 and .5 cm, their centres .3 and 1.6 cm above the centre of mass, I1 = 8e-3 and
-    I3 = 7e-3 kg cm^2, mu = .3, 180 rad/s. Source: Leine and Glocker 2003, figure 12; Bender and Schmitt 2006.
+    I3 = 7e-3 kg cm^2, mu = .3, 180 rad/s about its axis, or `spin`. The contact of figure 12 is a patch of
+    radius .5 mm. Source: Leine and Glocker 2003, section 5; Bender and Schmitt 2006.
     """
     top = topple.Compound(
         [
@@ -21,6 +22,8 @@ def tippe_top() -> topple.Scene:
         ]
     )
     tilt = 0.1
+    if spin is None:
+        spin = 180.0 * np.array([math.sin(tilt), 0, math.cos(tilt)])
     return topple.Scene(
         gravity=(0.0, 0.0, -GRAVITY),
         bodies=[
@@ -28,7 +31,7 @@ def tippe_top() -> topple.Scene:
             topple.Body(
                 "top", top, mass=0.006, center_of_mass=(0, 0, -0.003), inertia=np.diag([8e-7, 8e-7, 7e-7]),
                 position=(0, 0, 0.015), orientation=(math.cos(tilt / 2), 0, math.sin(tilt / 2), 0),
-                angular_velocity=180.0 * np.array([math.sin(tilt), 0, math.cos(tilt)]), friction=0.3,
+                angular_velocity=spin, friction=0.3,
             ),
         ],
     )  # fmt: skip

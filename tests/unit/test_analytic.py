@@ -45,7 +45,7 @@ def test_overlap_that_cannot_be_parted():
 
 def test_too_many_events(monkeypatch):
     """A ball that rattles between two plates: the error names both, and the frames so far are kept."""
-    monkeypatch.setattr("topple.solvers.analytic.EVENTS_PER_SECOND", 200)
+    monkeypatch.setattr("topple.solvers.analytic_guard.EVENTS_PER_SECOND", 200)
     scene = topple.Scene(gravity=(0, 0, 0))
     for name, normal, offset in (("left", (1, 0, 0), -0.1), ("right", (-1, 0, 0), -0.1)):
         scene.add(topple.Body(name, topple.Plane(normal, offset), kind="static", restitution=1.0))
