@@ -328,23 +328,24 @@ def penetration(shapes, sa, ra, p_ba, sb, rb, axis, size, polytope):
             if found and separation >= -depth - tiny:
                 return separation, normal, p_fine
         if height - polytope.distance[f] <= DEPTH_ACCURACY * size:
-            return -depth, vec3.scale(n, -1.0), best_p
+            return -height, vec3.scale(direction, -1.0), p_a
         put_row(polytope.point, points, w, p, a, b)
         grown = _expand(polytope, face_count, points, f, same)
         if grown < 0:  # no more digits, or no more room
             break
         face_count = grown
         f, p_a = _nearest(polytope, face_count, DEPTH_ACCURACY * size)
-    # Nearly as deep all around, as near the axis of a cylinder: whatever face may be better is looked at.
-    n = vec3.scale(n, -1.0)
+    # Nearly as deep all around, as near the axis of a cylinder: whatever face may be better is looked at. What
+    # is refined may be worse by round-off: its point is the direction's own, that of a face may lie inside.
+    n, worst = vec3.scale(n, -1.0), depth + tiny
     for g in range(face_count):
-        if polytope.distance[g] >= depth:
+        if polytope.distance[g] >= worst:
             continue
         _load_corners(polytope, g, 1.0, 1.0, 1.0)
         found, separation, normal, p_fine = refine(
             shapes, sa, ra, p_ba, sb, rb, vec3.scale(vec3.load(polytope.normal, g), -1.0), polytope.simplex,
             np.int64(3),
         )  # fmt: skip
-        if found and separation > -depth:
-            depth, n, best_p = -separation, normal, p_fine
+        if found and separation > -worst:
+            depth, worst, n, best_p = -separation, -separation, normal, p_fine
     return -depth, n, best_p
