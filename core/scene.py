@@ -124,7 +124,7 @@ class Body:
             collides_with: Bits of the layers it touches; a pair meets where both sides allow it.
             lock_linear: World axes x, y, z along which the body cannot move.
             lock_angular: World axes x, y, z about which the body cannot turn.
-            asleep: Start at rest until touched.
+            asleep: Start at rest, held against gravity, until something that moves touches it.
             motion: Times [s] (k,), positions [m] (k, 3) and orientations (k, 4) of a kinematic body.
                 It replaces `position` and `orientation`.
             release_time: When a kinematic body turns dynamic with the velocity it has then [s].
@@ -183,6 +183,10 @@ class Body:
             if kind != "dynamic" and values[field].any():
                 remedy = "use kind='kinematic' with motion" if kind == "static" else "give motion instead"
                 raise SceneError(f"it is {kind} and takes no {field}; {remedy}", body=name, field=field)
+            if asleep and values[field].any():
+                raise SceneError(
+                    f"it starts asleep and takes no {field}; leave out one", body=name, field=field
+                )
         for field, given in (("motion", motion), ("release_time", release_time)):
             if given is not None and kind != "kinematic":
                 raise SceneError(f"{field} needs kind='kinematic', not '{kind}'", body=name, field=field)

@@ -179,7 +179,8 @@ def build_islands(kind, body_of, count, ground_up, islands, graph):
         tally[k] += 1
     tally[:] = 0
     for c in range(count):
-        tally[_island_root(kind, body_of, c, parent) + 1] += 1
+        if _responds(kind, body_of, c):
+            tally[_island_root(kind, body_of, c, parent) + 1] += 1
     island_count = np.int64(0)  # typed: a literal 0 would compile `_list_bodies` twice
     total = 0
     for i in range(n):
@@ -192,6 +193,8 @@ def build_islands(kind, body_of, count, ground_up, islands, graph):
     islands.start[island_count] = total
     for k in range(count):
         c = queue[k]
+        if not _responds(kind, body_of, c):
+            continue
         root = _island_root(kind, body_of, c, parent)
         islands.order[tally[root + 1]] = c
         tally[root + 1] += 1
@@ -216,6 +219,12 @@ def _list_bodies(kind, body_of, islands, island_count):
                     islands.body[total] = body
                     total += 1
     islands.body_start[island_count] = total
+
+
+@inlined
+def _responds(kind, body_of, c):
+    """Whether a contact moves a body: two that are animated, or asleep, may touch as they like."""
+    return kind[body_of[c, 0]] == DYNAMIC or kind[body_of[c, 1]] == DYNAMIC
 
 
 @inlined

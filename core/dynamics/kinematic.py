@@ -1,9 +1,12 @@
-"""Animated bodies: pose and velocity from their motion samples, and their release."""
+"""Animated bodies: pose and velocity from their motion samples, and their release.
+
+Bodies that start asleep stand still like animated ones that do not move, until they are touched.
+"""
 
 import numpy as np
 
 from ..scene import Body
-from .body_state import DYNAMIC, BodyModel, BodyState, quat_multiply, quat_rotate
+from .body_state import DYNAMIC, KINEMATIC, BodyModel, BodyState, quat_multiply, quat_rotate
 
 _CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])
 
@@ -28,7 +31,10 @@ class KinematicPaths:
     def __init__(self, bodies: list[Body], model: BodyModel) -> None:
         """`bodies` in the order of the model."""
         self.model = model
-        self.paths = {i: body for i, body in enumerate(bodies) if body.kind == "kinematic"}
+        self.asleep = np.array([body.asleep for body in bodies]) & (model.kind == DYNAMIC)
+        model.kind[self.asleep] = KINEMATIC
+        model.inv_mass[self.asleep], model.inv_inertia[self.asleep] = 0.0, 0.0
+        self.paths = {i: body for i, body in enumerate(bodies) if body.kind == "kinematic" or self.asleep[i]}
         self.released: set[int] = set()
 
     def pose(self, body: int, time: float) -> tuple[np.ndarray, np.ndarray]:
@@ -53,18 +59,44 @@ class KinematicPaths:
         for i, body in self.paths.items():
             if i in self.released or body.release_time is None or time < body.release_time - 1e-9:
                 continue
-            self.released.add(i)
+            self._release(i, state)
             any_due = True
-            model = self.model
-            model.kind[i] = DYNAMIC
-            model.inv_mass[i] = np.where(body.lock_linear, 0.0, 1.0 / model.mass[i])
-            if not model.lock_angular[i].all():
-                model.inv_inertia[i] = 1.0 / model.inertia[i]
-            state.v[i] = np.where(body.lock_linear, 0.0, state.v[i])
-            w = np.where(model.lock_angular[i], 0.0, state.w[i])
-            w_P = quat_rotate(state.q[i] * _CONJUGATE, w)
-            state.L[i] = quat_rotate(state.q[i], model.inertia[i] * w_P)
         return any_due
+
+    def wake_touched(self, body: np.ndarray, state: BodyState, mean: np.ndarray) -> bool:
+        """Wake the sleeping bodies that one which is awake and no obstacle meets; whether any.
+
+        Args:
+            body: Pairs that touch, or will in this step, shape (c, 2).
+            mean: Velocities of all bodies in the step [m/s, rad/s], shape (n, 6).
+        """
+        if not self.asleep.any():
+            return False
+        active = (self.model.kind == DYNAMIC) | (~self.asleep & mean.any(axis=1))
+        touched = body[self.asleep[body] & active[body[:, ::-1]]]
+        for i in np.unique(touched):
+            self._release(int(i), state)
+        return len(touched) > 0
+
+    def _release(self, i: int, state: BodyState) -> None:
+        """Let forces move a body from now on."""
+        model, body = self.model, self.paths[i]
+        self.released.add(i)
+        self.asleep[i] = False
+        model.kind[i] = DYNAMIC
+        model.inv_mass[i] = np.where(body.lock_linear, 0.0, 1.0 / model.mass[i])
+        if not model.lock_angular[i].all():
+            model.inv_inertia[i] = 1.0 / model.inertia[i]
+        state.v[i] = np.where(body.lock_linear, 0.0, state.v[i])
+        w = np.where(model.lock_angular[i], 0.0, state.w[i])
+        w_P = quat_rotate(state.q[i] * _CONJUGATE, w)
+        state.L[i] = quat_rotate(state.q[i], model.inertia[i] * w_P)
+
+    def recall(self, released: set[int]) -> None:
+        """Go back to when these bodies had been released."""
+        self.released = released
+        for i, body in self.paths.items():
+            self.asleep[i] = body.asleep and i not in released
 
     def set_poses(self, state: BodyState, time: float) -> None:
         """Put every kinematic body on its path."""

@@ -219,15 +219,16 @@ class AnalyticPipeline:
         with self._stage("narrow phase"):
             self.paths.set_velocities(self.state, self.time, self._until_break(1e-3))
             self.finder.update_pairs(self.state, np.full(len(self.names), self.tolerance))
-            loaded = set(self.contacts.slot[self.force[:, 0] > 0.0].tolist())
+            loaded = self.contacts.slot[self.force[:, 0] > 0.0]
             found = self.finder.points(self.state, LASTING * self.tolerance)
             self.finder.remember()
             band = BAND * self.tolerance
-            touches = [
-                s <= band or slot in loaded for s, slot in zip(found.separation, found.slot, strict=True)
-            ]
+            touches = (found.separation <= band) | np.isin(found.slot, loaded)
             last = dict(zip(self.contacts.identities(), self.force, strict=True))
-            self.contacts = found.select(np.array(touches, bool))
+            self.contacts = found.select(touches)
+            motion = np.hstack([self.state.v, self.state.w])
+            while self.paths.wake_touched(self.contacts.body, self.state, motion):
+                update_all_derived(self.model, self.state)  # what it woke may touch others
             zero = np.zeros(3)
             self.force = np.array([last.get(key, zero) for key in self.contacts.identities()]).reshape(-1, 3)
             self.impulse = np.zeros_like(self.force)
@@ -465,7 +466,7 @@ class AnalyticPipeline:
         self.model.kind[:] = memory["kind"]
         self.model.inv_mass[:] = memory["inv_mass"]
         self.model.inv_inertia[:] = memory["inv_inertia"]
-        self.paths.released = memory["released"]
+        self.paths.recall(memory["released"])
         self.finder.broad_phase.pairs, self.finder.broad_phase.boxes = memory["pairs"], memory["boxes"]
         self.finder.remember()
         for name in self._KEPT:

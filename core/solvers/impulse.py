@@ -236,13 +236,35 @@ class ImpulsePipeline:
         """Plan the coming step as free motion and find the contacts it may meet."""
         self.plan_motion(h)
         self.find_contacts()
+        while self.wake_touched(h):
+            self.plan_motion(h)
+            self.find_contacts()
+
+    def wake_touched(self, h: float) -> bool:
+        """Wake bodies that started asleep and that others touch or will touch in this step; whether any."""
+        if not self.paths.asleep.any():
+            return False
+        count, mean = self.contact_count, self.plan.mean
+        body, arm = self.contacts.body[:count], self.contacts.arm[:count]
+        velocity = mean[body, :3] + np.cross(mean[body, 3:], arm)
+        closing = ((velocity[:, 1] - velocity[:, 0]) * self.contacts.normal[:count]).sum(axis=1)
+        meets = self.contacts.separation[:count] - h * closing <= self.tolerance
+        if not self.paths.wake_touched(body[meets], self.state, mean):
+            return False
+        self._respond_anew()
+        return True
+
+    def _respond_anew(self) -> None:
+        """Bodies respond to forces that did not: forget what is known of how contacts respond."""
+        update_all_derived(self.model, self.state)
+        self.rows.slot[:] = -1
 
     def plan_motion(self, h: float) -> None:
         """Plan the coming step as free motion."""
         self._step_length = h
         with self._stage("integrate"):
             if self.paths.release_due(self.state, self.time):
-                self.rows.slot[:] = -1  # bodies respond that did not
+                self._respond_anew()
             self.paths.set_velocities(self.state, self.time, h)
             plan_free_motion(self.model, self.state, self.gravity, h, self.plan)
             measure_reach(
@@ -361,8 +383,9 @@ class ImpulsePipeline:
         pairs = self.broad_phase.pairs
         for _ in range(REPAIR_ROUNDS):
             beyond, worst = deepest(
-                self.contacts.separation, self.contacts.slot, self.contact_count, pairs.allowance
-            )
+                self.model.kind, self.contacts.body, self.contacts.separation, self.contacts.slot,
+                self.contact_count, pairs.allowance,
+            )  # fmt: skip
             if beyond <= 0.5 * self.tolerance:
                 break
             self.project_positions()
@@ -440,7 +463,7 @@ class ImpulsePipeline:
         self.model.kind[:] = memory["kind"]
         self.model.inv_mass[:] = memory["inv_mass"]
         self.model.inv_inertia[:] = memory["inv_inertia"]
-        self.paths.released = memory["released"]
+        self.paths.recall(memory["released"])
         self.broad_phase.pairs, self.broad_phase.boxes = memory["pairs"], memory["boxes"]
         self.time, self._step_length = memory["time"], memory["step_length"]
         self.plan, self.reach = memory["plan"], memory["reach"]

@@ -29,10 +29,12 @@ def _normal_response(masses, contacts, c, n):
 
 
 @kernel
-def deepest(separation, slot, count, allowance):
-    """Largest penetration beyond what is forgiven, and in all [m]."""
+def deepest(kind, body, separation, slot, count, allowance):
+    """Largest penetration of bodies that forces move, beyond what is forgiven, and in all [m]."""
     beyond, worst = 0.0, 0.0
     for c in range(count):
+        if kind[body[c, 0]] != DYNAMIC and kind[body[c, 1]] != DYNAMIC:
+            continue
         beyond = max(beyond, -separation[c] - allowance[slot[c]])
         worst = max(worst, -separation[c])
     return beyond, worst
