@@ -62,6 +62,17 @@ def _overlap(boxes, a, b):
     return True
 
 
+@inlined
+def _extent(colliders, shapes, c, R, collider, row):
+    """(low, high) of a shape along a world axis [m]: what its turned box and the ball around it share."""
+    i, s = colliders.body[collider], colliders.shape[collider]
+    middle, half = c[i, row], 0.0
+    for k in range(3):
+        middle += R[i, 3 * row + k] * shapes.box_center[s, k]
+        half += abs(R[i, 3 * row + k]) * shapes.box_half[s, k]
+    return max(middle - half, c[i, row] - shapes.bound[s]), min(middle + half, c[i, row] + shapes.bound[s])
+
+
 @kernel
 def fit_boxes(colliders, shapes, c, R, reach, boxes):
     """Refit the fat boxes that their body may leave within the step; returns how many changed.
@@ -78,24 +89,19 @@ def fit_boxes(colliders, shapes, c, R, reach, boxes):
         fits = True
         slack = FAT_RELATIVE * shapes.bound[s] + FAT_STEPS * reach[i]
         for row in range(3):
-            middle, half = c[i, row], reach[i]
-            for k in range(3):
-                middle += R[i, 3 * row + k] * shapes.box_center[s, k]
-                half += abs(R[i, 3 * row + k]) * shapes.box_half[s, k]
-            if middle - half < boxes.low[collider, row] or middle + half > boxes.high[collider, row]:
+            low, high = _extent(colliders, shapes, c, R, collider, row)
+            width = boxes.high[collider, row] - boxes.low[collider, row]
+            if low - reach[i] < boxes.low[collider, row] or high + reach[i] > boxes.high[collider, row]:
                 fits = False
-            elif boxes.high[collider, row] - boxes.low[collider, row] > 2.0 * half + 4.0 * slack:
+            elif width > high - low + 2.0 * reach[i] + 4.0 * slack:
                 fits = False  # left over from faster motion: shrink, or it gathers idle pairs
         if fits:
             continue
         changed += 1
         for row in range(3):
-            middle, half = c[i, row], reach[i] + slack
-            for k in range(3):
-                middle += R[i, 3 * row + k] * shapes.box_center[s, k]
-                half += abs(R[i, 3 * row + k]) * shapes.box_half[s, k]
-            boxes.low[collider, row] = middle - half
-            boxes.high[collider, row] = middle + half
+            low, high = _extent(colliders, shapes, c, R, collider, row)
+            boxes.low[collider, row] = low - reach[i] - slack
+            boxes.high[collider, row] = high + reach[i] + slack
     return changed
 
 

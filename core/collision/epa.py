@@ -335,8 +335,8 @@ def penetration(shapes, sa, ra, p_ba, sb, rb, axis, size, polytope):
             break
         face_count = grown
         f, p_a = _nearest(polytope, face_count, DEPTH_ACCURACY * size)
-    # Nearly as deep all around, as near the axis of a cylinder: whatever face may be better is looked at. What
-    # is refined may be worse by round-off: its point is the direction's own, that of a face may lie inside.
+    # Nearly as deep all around, as near the axis of a cylinder: whatever face may be better is looked at.
+    # What is refined may be worse by round-off: its point is its own, that of a face may lie inside.
     n, worst = vec3.scale(n, -1.0), depth + tiny
     for g in range(face_count):
         if polytope.distance[g] >= worst:

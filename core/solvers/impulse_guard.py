@@ -19,6 +19,8 @@ from ..collision.pairs import HIGH, PairTable, empty_pairs
 from ..collision.persistence import new_trace
 from ..dynamics.body_state import DYNAMIC, BodyState
 from ..geometry.shape_table import DISCS, HULL, MESH, PLANE, TRIANGLE, Colliders, ShapeTable
+from ..jit import kernel
+from ..math3 import vec3
 
 # Parts of the thinner one's thickness: a relative motion of less than FAST cannot pass it, and a body
 # is stopped at the depth DEEP, which position repair takes back.
@@ -50,6 +52,37 @@ def shape_thickness(shapes: ShapeTable) -> np.ndarray:
     return thickness
 
 
+@kernel
+def list_fast_pairs(body, shape, kind, sensor, thickness, arm, pairs, h, mean, spin, slot_out):
+    """List the pairs that move far relative to each other in a step, for the thickness of the thinner one.
+
+    Args:
+        body, shape, thickness: Of each collider.
+        kind: Of each shape.
+        sensor, arm: Of each body; `spin` (n,) is scratch.
+        slot_out: Written, as far as there is room.
+
+    Returns:
+        Their number, which may be more than there is room for.
+    """
+    for i in range(mean.shape[0]):
+        spin[i] = vec3.norm((mean[i, 3], mean[i, 4], mean[i, 5])) * arm[i]
+    found = 0
+    for slot in range(pairs.counter[HIGH]):
+        i, j = pairs.collider[slot, 0], pairs.collider[slot, 1]
+        if i < 0 or kind[shape[i]] == MESH or kind[shape[j]] == MESH:
+            continue
+        a, b = body[i], body[j]
+        if sensor[a] or sensor[b]:
+            continue
+        way = vec3.norm(vec3.subtract(vec3.load(mean, a), vec3.load(mean, b))) + spin[a] + spin[b]
+        if h * way > FAST * min(thickness[i], thickness[j]):
+            if found < slot_out.shape[0]:
+                slot_out[found] = slot
+            found += 1
+    return found
+
+
 class PassageGuard:
     """Follows fast bodies along their step; owns scratch only."""
 
@@ -60,13 +93,13 @@ class PassageGuard:
         self.kind, self.sensor, self.shapes, self.colliders = kind, sensor, shapes, colliders
         thickness = shape_thickness(shapes)[colliders.shape]
         self.thickness = thickness
-        self.thinnest = thickness.min(initial=np.inf)
         # How far turning can move a point: a centred sphere turns within itself.
         turning = shapes.bound - shapes.radius
         self.arm = np.zeros(len(kind))
         solid = shapes.kind[colliders.shape] != PLANE
         np.maximum.at(self.arm, colliders.body[solid], turning[colliders.shape[solid]])
-        self.longest = self.arm.max(initial=0.0)
+        self.spin = np.zeros(len(kind))
+        self.fast = np.zeros(64, np.int64)
         self.scratch = make_scratch(shapes)
 
     def stop_at_obstacles(self, state: BodyState, pairs: PairTable, h: float, mean: np.ndarray) -> int:
@@ -79,13 +112,10 @@ class PassageGuard:
         Returns:
             Number of bodies that were stopped.
         """
-        most = np.sqrt(3.0) * np.abs(mean).max(axis=0)  # in most scenes and steps nothing is fast
-        if 2.0 * h * (most[:3].max() + most[3:].max() * self.longest) <= FAST * self.thinnest:
-            return 0
-        own = h * (_norm(mean[:, :3]) + _norm(mean[:, 3:]) * self.arm)
         collider = self._fast_pairs(pairs, h, mean)
         if len(collider) == 0:
             return 0
+        own = h * (_norm(mean[:, :3]) + _norm(mean[:, 3:]) * self.arm)
         thinner = self.thickness[collider].min(axis=1)
         stop = np.ones(len(mean))
         for _ in range(MAX_ROUNDS):
@@ -106,15 +136,14 @@ class PassageGuard:
 
     def _fast_pairs(self, pairs: PairTable, h: float, mean: np.ndarray) -> np.ndarray:
         """Pairs of colliders (k, 2) that move far relative to each other, for their thickness."""
-        collider = pairs.collider[: pairs.counter[HIGH]]
-        collider = collider[collider[:, 0] >= 0]
-        solid = (self.shapes.kind[self.colliders.shape[collider]] != MESH).all(axis=1)
-        collider = collider[solid & ~self.sensor[self.colliders.body[collider]].any(axis=1)]
-        body = self.colliders.body[collider]
-        a, b = body[:, 0], body[:, 1]
-        spin = _norm(mean[:, 3:]) * self.arm
-        motion = h * (_norm(mean[a, :3] - mean[b, :3]) + spin[a] + spin[b])
-        return collider[motion > FAST * self.thickness[collider].min(axis=1)]
+        found = list_fast_pairs(
+            self.colliders.body, self.colliders.shape, self.shapes.kind, self.sensor, self.thickness,
+            self.arm, pairs, h, mean, self.spin, self.fast,
+        )  # fmt: skip
+        if found > len(self.fast):  # rarely are so many
+            self.fast = np.zeros(2 * found, np.int64)
+            return self._fast_pairs(pairs, h, mean)
+        return pairs.collider[self.fast[:found]]
 
     def _first_touch(
         self, state: BodyState, collider: np.ndarray, h: float, mean: np.ndarray, stop: np.ndarray

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..dynamics.body_state import DYNAMIC
-from ..dynamics.contact_rows import HEADROOM, PUSH, add_pair_impulse, relative_velocity, to_world
+from ..dynamics.contact_rows import HEADROOM, PUSH, relative_velocity
 from ..jit import allocating_kernel, inner, kernel
 from ..math3 import vec3
 from .impulse_contacts import bend, gap_rate, sweep
@@ -32,9 +32,10 @@ class SolveScratch(NamedTuple):
     gap: np.ndarray  # [m] (c,) gaps before arms rotate
     held: np.ndarray  # (bodies,) held at rest in this step, and from then on in the last
     contact_count: np.ndarray  # (bodies,) contacts of each body in the last step
-    found: np.ndarray  # (bodies, 6) mean velocities to come back to
+    found: np.ndarray  # (bodies, 6) mean velocities of before, to come back to
     impulse: np.ndarray  # [N s] (c, 3) and impulses
     direction: np.ndarray  # [N s] (c, 3) of the conjugate gradients that speed up sweeps
+    course: np.ndarray  # (bodies, 6) what the direction changes velocities by
     last_mean: np.ndarray  # (bodies, 6) mean velocities of the last step
     newton: NewtonScratch
 
@@ -49,6 +50,7 @@ def solve_scratch(body_count: int, contact_capacity: int) -> SolveScratch:
         found=np.zeros((body_count, 6)),
         impulse=np.zeros((contact_capacity, 3)),
         direction=np.zeros((contact_capacity, 3)),
+        course=np.zeros((body_count, 6)),
         last_mean=np.zeros((body_count, 6)),
         newton=newton_scratch(body_count, contact_capacity),
     )
@@ -58,6 +60,7 @@ def solve_scratch(body_count: int, contact_capacity: int) -> SolveScratch:
 # the second will do when the sweeps allowed are used up.
 SETTLED, ENOUGH = 1e-2, 1e-1
 ENOUGH_IN_MOTION = 0.5  # the same for a large island in motion, whose next step will be another
+IN_MOTION = 0.05  # what sweeps leave there, in parts of the mean speed at its contacts
 # An island is calm where no contact moves faster than this many times what gravity adds in a step.
 # What sweeps leave there would be seen as a shiver, so it goes to Newton's method at once.
 CALM = 2.0
@@ -70,9 +73,9 @@ NEWTON_ROUNDS = 4
 # Sweeps after which an island that has not settled goes to Newton's method, one iteration of which
 # takes as long.
 FIRST_SWEEPS = 30
-# An island of more than so many contacts, whose bodies touch more than so many others each, is only swept
-# while it moves: its factor fills in, and one iteration of Newton's method takes far longer than a sweep.
-LARGE, DENSE = 400, 1.6
+# An island of more than so many contacts, whose links close more than so many loops, is only swept while it
+# moves: its factor fills in, and one iteration of Newton's method takes far longer than a sweep.
+LARGE, LOOPS = 400, 20
 DIAGONAL = (0, 3, 5)  # places of nn, t1 t1 and t2 t2 in ContactRows.K
 
 
@@ -104,7 +107,7 @@ def _has_locks(masses, islands, island):
 
 @inner
 def _is_dense(contacts, islands, island):
-    """Whether bodies of an island touch many others, as in a heap and not in a chain or an arch."""
+    """Whether links between bodies close many loops, as in a heap and not in a chain or an arch."""
     links = 0
     last_a, last_b = np.int64(-1), np.int64(-1)
     for i in range(islands.start[island], islands.start[island + 1]):
@@ -113,12 +116,12 @@ def _is_dense(contacts, islands, island):
         if (a != last_a or b != last_b) and islands.number[a] >= 0 and islands.number[b] >= 0:
             links += 1
         last_a, last_b = a, b
-    return links > DENSE * (islands.body_start[island + 1] - islands.body_start[island])
+    return links > LOOPS + islands.body_start[island + 1] - islands.body_start[island]
 
 
 @inner
 def _remember(rows, islands, island, mean, solve):
-    """Keep an island's velocities and impulses, to come back to."""
+    """Keep an island's velocities and impulses, to come back to or to compare with."""
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
         body = islands.body[k]
         for m in range(6):
@@ -143,12 +146,14 @@ def _recall(rows, islands, island, mean, solve):
 
 
 @inner
-def _fastest_contact(contacts, order, first, last, velocity):
-    """Largest relative velocity at the contacts of an island [m/s]."""
-    fastest = 0.0
+def _contact_speeds(contacts, order, first, last, velocity):
+    """Largest and mean relative velocity at the contacts of an island [m/s]."""
+    fastest, total = 0.0, 0.0
     for i in range(first, last):
-        fastest = max(fastest, vec3.norm(relative_velocity(velocity, contacts, order[i])))
-    return fastest
+        speed = vec3.norm(relative_velocity(velocity, contacts, order[i]))
+        fastest = max(fastest, speed)
+        total += speed
+    return fastest, total / (last - first)
 
 
 @inner
@@ -163,17 +168,8 @@ def _fastest_support(contacts, islands, island, velocity):
 
 
 @inner
-def _note_impulses(rows, order, first, last, impulse_out):
-    """Copy the impulses of an island."""
-    for i in range(first, last):
-        c = order[i]
-        for m in range(3):
-            impulse_out[c, m] = rows.impulse[c, m]
-
-
-@inner
-def _accelerate(masses, contacts, rows, order, first, last, last_size, solve, velocity):
-    """Go on along the conjugate direction of the sweeps so far; `solve.impulse` holds those before the last.
+def _accelerate(rows, islands, island, last_size, solve, velocity):
+    """Go on along the conjugate direction of the sweeps so far; `_remember` was called before the last.
 
     Source: Silcowitz, Niebe & Erleben 2010, *A nonsmooth nonlinear conjugate gradient method for
     interactive contact force problems*, algorithm 2. The step of a sweep stands for the gradient, measured
@@ -182,45 +178,51 @@ def _accelerate(masses, contacts, rows, order, first, last, last_size, solve, ve
     Returns:
         The size of the last sweep's step, squared.
     """
+    first, last = islands.start[island], islands.start[island + 1]
     size = 0.0
     for i in range(first, last):
-        c = order[i]
+        c = islands.order[i]
         for m in range(3):
             d = rows.impulse[c, m] - solve.impulse[c, m]
             size += d * d * rows.K[c, DIAGONAL[m]]
     beta = size / last_size if size < last_size else 0.0
     for i in range(first, last):
-        c = order[i]
-        d = vec3.scale(vec3.load(solve.direction, c), beta)
+        c = islands.order[i]
         for m in range(3):
-            solve.direction[c, m] = d[m] + rows.impulse[c, m] - solve.impulse[c, m]
-        if beta > 0.0:
-            rows.impulse[c, 0] += d[0]
-            rows.impulse[c, 1] += d[1]
-            rows.impulse[c, 2] += d[2]
-            add_pair_impulse(masses, contacts, c, to_world(rows, c, d), 1.0, velocity)
+            d = beta * solve.direction[c, m]
+            solve.direction[c, m] = d + rows.impulse[c, m] - solve.impulse[c, m]
+            rows.impulse[c, m] += d
+    for i in range(islands.body_start[island], islands.body_start[island + 1]):
+        body = islands.body[i]
+        for m in range(6):
+            d = beta * solve.course[body, m]
+            solve.course[body, m] = d + velocity[body, m] - solve.found[body, m]
+            velocity[body, m] += d
     return size
 
 
 @inner
 def _sweep_island(
-    masses, contacts, rows, order, first, last, h, tolerance, settled, max_sweeps, solve, velocity
+    masses, contacts, rows, islands, island, h, tolerance, settled, max_sweeps, solve, velocity
 ):
     """Sweep an island until it settles, then again with arms that rotate; (residual [m], sweeps)."""
+    first, last = islands.start[island], islands.start[island + 1]
     residual, done = 0.0, 0
     for _ in range(4):  # straight prediction, then up to three with rotating arms
         last_size = 0.0
         while done < max_sweeps:
-            _note_impulses(rows, order, first, last, solve.impulse)
-            residual = sweep(masses, contacts, rows, order, first, last, np.bool_(True), h, PUSH, velocity)
+            _remember(rows, islands, island, velocity, solve)
+            residual = sweep(
+                masses, contacts, rows, islands.order, first, last, np.bool_(True), h, PUSH, velocity
+            )
             done += 1
             if residual <= settled:
                 break
             if done < max_sweeps:
-                last_size = _accelerate(
-                    masses, contacts, rows, order, first, last, last_size, solve, velocity
-                )
-        if not bend(masses, contacts, rows, order, first, last, h, 0.1 * tolerance, velocity, solve.gap):
+                last_size = _accelerate(rows, islands, island, last_size, solve, velocity)
+        if not bend(
+            masses, contacts, rows, islands.order, first, last, h, 0.1 * tolerance, velocity, solve.gap
+        ):
             break
     return residual, done
 
@@ -361,16 +363,18 @@ def sweep_islands(
         if solve.outcome[island] == DONE:
             continue
         first, last = islands.start[island], islands.start[island + 1]
-        calm = _fastest_contact(contacts, islands.order, first, last, mean) < CALM * gravity_speed
+        fastest, usual = _contact_speeds(contacts, islands.order, first, last, mean)
+        calm = fastest < CALM * gravity_speed
         only = solve.outcome[island] == SWEEPS_ONLY
         if calm and not only:
             continue
         settled, enough = SETTLED * tolerance, ENOUGH * tolerance
         if last - first > LARGE and not calm and _is_dense(contacts, islands, island):
             only, enough = True, ENOUGH_IN_MOTION * tolerance
-            settled = min(enough, 0.25 * CALM * gravity_speed * h)  # or it would never be calm
+            # As the heap slows down its errors have to, or it would never be calm.
+            settled = min(enough, max(0.25 * CALM * gravity_speed, IN_MOTION * usual) * h)
         residual, sweeps = _sweep_island(
-            masses, contacts, rows, islands.order, first, last, h, tolerance, settled,
+            masses, contacts, rows, islands, island, h, tolerance, settled,
             max_sweeps if only else min(FIRST_SWEEPS, max_sweeps), solve, mean,
         )  # fmt: skip
         report[SWEEPS] += sweeps
@@ -440,7 +444,7 @@ def newton_islands(
         if not error * h <= ENOUGH * tolerance:
             _recall(rows, islands, island, mean, solve)
             residual, sweeps = _sweep_island(
-                masses, contacts, rows, islands.order, first, last, h, tolerance, SETTLED * tolerance,
+                masses, contacts, rows, islands, island, h, tolerance, SETTLED * tolerance,
                 max_sweeps, solve, mean,
             )  # fmt: skip
             report[SWEEPS] += sweeps
