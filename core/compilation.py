@@ -168,14 +168,9 @@ def _compile_analytic() -> None:
     relative_acceleration(contacts, state, state.v, state.w)
     build_system(contacts, model, state)
     wrenches(contacts, np.zeros((0, 3)), model)
-    match_contacts(
-        contacts.slot,
-        contacts.feature,
-        contacts.slot,
-        contacts.feature,
-        np.zeros(0, np.int64),
-        np.zeros(0, np.int64),
-    )
+    known = contacts.slot, contacts.feature, contacts.body, contacts.frame
+    none = np.zeros(0, np.int64)
+    match_contacts(*known, np.zeros(0, bool), *known, none, none)
     solve_cone(np.eye(3), -np.ones((1, 3)), np.ones(1))
     one, three = np.ones(1), np.ones(3)
     sweep_contacts(np.eye(3), -three, one, np.zeros((1, 2)), one < 0.0, SWEEPS, three)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..collision.broad_phase import BroadPhase
 from ..collision.contact_set import ContactSet, empty_contacts
-from ..collision.manifold import MAX_POINTS
+from ..collision.manifold import MAX_POINTS, TIE
 from ..collision.narrow_phase import detect_contacts, make_scratch
 from ..collision.persistence import new_trace
 from ..dynamics.body_state import BodyModel, BodyState, quat_multiply
@@ -37,9 +37,11 @@ BAND = 1e-4  # of the tolerance: a gap of a pair in touch
 # Part of the tolerance within which a pair under load stays in touch, as long as the integrator's drift has
 # not been taken back; one without load has BAND.
 LASTING = 1e-3
-SAME_DEPTH = 2e-6  # of the size: points whose depths differ by less may stand for each other in a manifold
+SAME_DEPTH = 2.0 * TIE  # of the size: points as deep as that may stand for each other in a manifold
 SEARCHES = 200
-BEYOND = 1.3  # times to a meeting as it is foreseen: how far a step goes
+# Times to a meeting, or to the end of a slip, as it is foreseen for steady accelerations: how far a step
+# goes. Above 1, so that one step mostly is enough; what lies beyond the event is integrated in vain.
+BEYOND = 1.3
 DIFFERENCE = 1e-2  # of the size: how far bodies move for a second difference of their gap
 
 

@@ -9,6 +9,8 @@ import numpy as np
 from ..jit import inlined, inner, kernel
 from ..math3 import mat3, vec3
 
+SAME_PLANE = 1.0 - 1e-12  # cosine of 1e-6 rad: FLUSH of `manifold`
+
 
 @inlined
 def _store(row, v):
@@ -182,13 +184,39 @@ def label_islands(body, inv_mass, inv_inertia, parent, label_out):
     return count
 
 
+@inner
+def _has_slot(slot_before, slot):
+    """Whether a pair had contacts then."""
+    for k in range(slot_before.shape[0]):
+        if slot_before[k] == slot:
+            return True
+    return False
+
+
+@inner
+def _in_one_plane(body, frame, body_before, frame_before, i):
+    """A contact then of the same bodies with the normal that contact i has now; -1 for none."""
+    for k in range(body_before.shape[0]):
+        if body_before[k, 0] == body[i, 0] and body_before[k, 1] == body[i, 1]:
+            if vec3.dot(vec3.load(frame[i], 0), vec3.load(frame_before[k], 0)) >= SAME_PLANE:
+                return k
+    return -1
+
+
 @kernel
-def match_contacts(slot, feature, slot_before, feature_before, chosen_out, match_out):
+def match_contacts(
+    slot, feature, body, frame, quiet, slot_before, feature_before, body_before, frame_before, chosen_out,
+    match_out,
+):  # fmt: skip
     """Find contacts of a moment ago: by feature, or, where a pair has none of these left, by pair.
 
+    A corner that slides from one triangle of a flat mesh, or one part of a compound, to the next is in
+    another pair of the same two bodies: it is taken for one of theirs in the same plane.
+
     Args:
-        slot, feature: Identities now, shape (m,).
-        slot_before, feature_before: Identities then, shape (k,).
+        slot, feature, body, frame: Of the contacts now, m of them.
+        quiet: Which of them part or approach so slowly that they may be in touch, shape (m,).
+        slot_before, feature_before, body_before, frame_before: Of the contacts then.
         chosen_out, match_out: The contacts found, and which they were; room for m.
 
     Returns:
@@ -208,6 +236,8 @@ def match_contacts(slot, feature, slot_before, feature_before, chosen_out, match
                     for k in range(slot_before.shape[0]):
                         if slot_before[k] == slot[j] and feature_before[k] == feature[j]:
                             of_pair = -1
+        if of_pair < 0 and quiet[i] and not _has_slot(slot_before, slot[i]):
+            of_pair = _in_one_plane(body, frame, body_before, frame_before, i)
         if same >= 0 or of_pair >= 0:
             chosen_out[count] = i
             match_out[count] = same if same >= 0 else of_pair

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dynamics.body_state import BodyState
-from .analytic_contacts import Array, frame_velocity
-from .analytic_events import BAND, ContactFinder, Gaps, find_root
+from .analytic_contacts import Array, frame_velocity, relative_acceleration
+from .analytic_events import BAND, BEYOND, ContactFinder, Gaps, find_root
 from .analytic_motion import SHORTEST_STEP, Mover, Touch
 from .analytic_rest import slip_velocity
 
@@ -20,7 +20,9 @@ DEPTH = 2e-4  # of the tolerance: how far a step may look past a contact
 MEETING = 5e-10  # of the tolerance: a gap that is none after integrating; in flight it is closed to round-off
 # Of the tolerance, and of the resting speed: round-off, 1e-13 m and 1e-15 m/s at the default settings.
 NO_GAP, NO_SPEED = 1e-8, 2e-12
-JUMP = 1e-9  # of a step: how closely an event is located where what it is told by jumps
+# Of a step: how closely an event is located where what it is told by jumps. At 1 m/s the longest step, .25 s,
+# leaves a quarter of BAND; round-off of the time is a millionth of it.
+JUMP = 1e-9
 STOPPED = 1e-6  # of the resting speed: a slip that is none
 
 Motion = Callable[[float], BodyState]  # the state a time after the step's start
@@ -46,11 +48,16 @@ class EventSearch:
             longest: Where to stop without an event [s].
         """
         h = self._safe_step(state, a, alpha, driven, touch, longest)
-        way = self.mover.move(state, time, h, driven, held, touch, self._is_late)
+        h = min(h, BEYOND * self._until_stop(state, a, alpha, touch))
+
+        def is_late(later: BodyState) -> bool:
+            return self._is_late(later) or self._slowest(later, touch) < 0.0
+
+        way = self.mover.move(state, time, h, driven, held, touch, is_late)
         while way.failed and h > SHORTEST_STEP:
             # Up to where forces cease to exist: there friction jams, which an impulse ends.
             h *= 0.5
-            way = self.mover.move(state, time, h, driven, held, touch, self._is_late)
+            way = self.mover.move(state, time, h, driven, held, touch, is_late)
         self._motion = motion = cache(way.at)
         self._integrated = bool(driven.any())
         h = self._first_meeting(way.end[0])
@@ -135,19 +142,35 @@ class EventSearch:
                 return h * float(x[low])
         return None
 
+    def _until_stop(self, state: BodyState, a: Array, alpha: Array, touch: Touch) -> float:
+        """Time until a slip would come to its end if accelerations stayed what they are [s]."""
+        contacts, arm = touch.contacts, self.mover.drill_arm
+        u = slip_velocity(contacts, state, frame_velocity(contacts, state), arm)
+        rate = relative_acceleration(contacts, state, a, alpha)
+        rate = slip_velocity(contacts, state._replace(w=alpha), rate, arm)
+        along = np.einsum("mrk,mk->mr", contacts.frame, touch.slip)
+        speed, slowing = (u * along).sum(axis=1), -(rate * along).sum(axis=1)
+        ends = touch.slips & (slowing > 0.0) & (speed > 0.0)
+        return float((speed[ends] / slowing[ends]).min(initial=np.inf))
+
+    def _slowest(self, state: BodyState, touch: Touch) -> float:
+        """Least velocity along the slip of the step's start [m/s]."""
+        if not touch.slips.any():
+            return np.inf
+        now, then = self.mover.same_contacts(state, touch)
+        u = slip_velocity(now, state, frame_velocity(now, state), self.mover.drill_arm)
+        u = np.einsum("mrk,mr->mk", now.frame, u)
+        slips = touch.slips[then] & (now.feature == touch.contacts.feature[then])
+        along = (u * touch.slip[then]).sum(axis=1)[slips]
+        return float(along.min(initial=np.inf))
+
     def _first_stop(self, state: BodyState, h: float, touch: Touch) -> float:
         """Cut the step at the first moment at which a slip comes to its end."""
         if not touch.slips.any() or h <= 0.0:
             return h
 
-        def slowest(state: BodyState) -> float:
-            """Least velocity along the slip of the step's start [m/s]."""
-            now, then = self.mover.same_contacts(state, touch)
-            u = slip_velocity(now, state, frame_velocity(now, state), self.mover.drill_arm)
-            u = np.einsum("mrk,mr->mk", now.frame, u)
-            slips = touch.slips[then] & (now.feature == touch.contacts.feature[then])
-            along = (u * touch.slip[then]).sum(axis=1)[slips]
-            return float(along.min(initial=np.inf))
+        def slowest(later: BodyState) -> float:
+            return self._slowest(later, touch)
 
         end, start = slowest(self._motion(h)), slowest(state)
         if end >= 0.0 or not start > 0.0:

@@ -37,7 +37,9 @@ from .lcp import Array
 # How far A is moved from singular, in parts of its diagonal, in the proximal steps: much at first, as
 # Newton's method goes astray along what a curved cone leaves undetermined; then less, where that is slow.
 PROXIMAL = (1e-4, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-8, 1e-9, 1e-9, 1e-9)
-CLOSE = 1e-8  # for forces of a moment ago, which mostly are close enough to start from
+# For forces of a moment ago: where they change by less than 1e-4, one step with this reaches GOOD_ENOUGH. Not
+# less, as what has no unique solution is found to 1e-16 / 1e-8 only.
+CLOSE = 1e-8
 GOOD_ENOUGH = 1e-12  # residual relative to b at which the search ends
 ACCEPTED = 1e-9  # and the largest that counts as a solution
 SWEEPS = np.int64(60)

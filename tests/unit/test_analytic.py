@@ -55,6 +55,15 @@ def test_too_many_events(monkeypatch):
     assert len(caught.value.trajectory.times) >= 5
 
 
+def test_forces_that_are_not_found(monkeypatch):
+    """Where a system of forces counts as unsolved, a warning names the bodies and the time."""
+    monkeypatch.setattr("topple.solvers.analytic_rest.ACCEPTED", -1.0)
+    scene = scenes.sliding_block(speed=0.5, friction=0.4)
+    trajectory = topple.simulate(scene, frames=1, fps=1000, solver="analytic")
+    assert any("no contact forces were found at 0 s between 'block'" in w for w in trajectory.report.warnings)
+    assert trajectory.report.unresolved
+
+
 def test_events_are_saved(tmp_path):
     """What happened when, between whom and with which impulse: m v (1 + e) of the first bounce."""
     trajectory = topple.simulate(scenes.bouncing_ball(restitution=0.5), seconds=0.6, solver="analytic")

@@ -46,6 +46,8 @@ CAGES = {
     "boxes": [topple.Box((0.3, 0.2, 0.25))] * 3,
     "rocks": [topple.ConvexHull(0.12 * np.random.default_rng(k).normal(size=(12, 3))) for k in range(3)],
     "capsules": [topple.Capsule(0.08, 0.2)] * 3,
+    "cylinders": [topple.Cylinder(0.1, 0.2)] * 2,
+    "cones": [topple.Cone(0.12, 0.25)] * 2,
 }
 
 
