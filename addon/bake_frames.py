@@ -3,7 +3,7 @@
 from __future__ import annotations  # naming core's types must not load the solver
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -57,9 +57,6 @@ class BakedFrame:
     def moving(self) -> np.ndarray:
         """Which bodies move; those held at rest have no velocity at all, shape (bodies,)."""
         return np.asarray(self.linear_velocity.any(axis=1) | self.angular_velocity.any(axis=1))
-
-
-ARRAYS = tuple(field.name for field in fields(BakedFrame))
 
 
 def capture(simulation: core.Simulation, fps: float, deepest: float, seconds: float) -> BakedFrame:

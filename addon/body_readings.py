@@ -4,6 +4,7 @@ from __future__ import annotations  # naming core's types must not load the solv
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,11 @@ def vertex_budget(settings: Any) -> int | None:
 
 def bits(flags: Iterable[bool]) -> int:
     """Layers as bits of an integer, the first the lowest."""
+    return _bits(tuple(flags))
+
+
+@cache  # few combinations are used, by many bodies
+def _bits(flags: tuple[bool, ...]) -> int:
     return sum(1 << i for i, flag in enumerate(flags) if flag)
 
 

@@ -3,7 +3,7 @@
     bake.json           what was baked: names, rate, a fingerprint of the inputs, a version stamp
     scene.json          what was solved, for topple.Scene.load
     objects.npz         what keyframes depend on besides the bodies' paths (see `object_channels`)
-    frame_000012.npz    one file per frame, so that a bake that is killed keeps every frame it wrote
+    frame_000012.npz    one a frame (see `JOINED`), so that a bake that is killed keeps those it wrote
     checkpoint_000020   all that the coming steps depend on; a bake resumes from one of these
     report.json         what the solver found, and who touched whom
 
@@ -27,12 +27,17 @@ import numpy as np
 
 from .. import core
 from . import messages
-from .bake_frames import ARRAYS, BakedFrame
+from .bake_frames import BakedFrame
 
-SCHEMA, VERSION = "topple-bake", 1
+SCHEMA, VERSION = "topple-bake", 2
+# What lies side by side in the file of a frame: arrays with a row a body or contact, and their columns.
+JOINED = {
+    "bodies": {"position": 3, "orientation": 4, "linear_velocity": 3, "angular_velocity": 3},
+    "contacts": {"contact_point": 3, "contact_normal": 3, "contact_force": 3, "contact_depth": 1},
+}
 # Frames between checkpoints at first (one takes as long as many frames take to be written); twice as many
 # whenever more than this many checkpoints would be kept:
-CHECKPOINT_EVERY = 20
+CHECKPOINT_EVERY = 40
 CHECKPOINTS = 8
 
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile)
@@ -106,8 +111,7 @@ class CacheStore:
 
     def keep_frame(self, index: int, frame: BakedFrame) -> None:
         """Write one frame."""
-        arrays = {name: getattr(frame, name) for name in ARRAYS}
-        core.write_whole(self.folder / f"frame_{index:06}.npz", _npz(arrays))
+        core.write_whole(self.folder / f"frame_{index:06}.npz", _npz(_joined(frame)))
 
     def keep_checkpoint(self, index: int, save: Callable[[Path], None], *, always: bool = False) -> None:
         """Write what a bake resumes from, at some of the frames; `save` writes it to a path."""
@@ -183,7 +187,7 @@ class CacheStore:
             objects = _arrays(self.folder / "objects.npz")
             frames = []
             while (path := self.folder / f"frame_{len(frames):06}.npz").exists():
-                frames.append(BakedFrame(**_arrays(path)))
+                frames.append(_parted(_arrays(path)))
             report = self.folder / "report.json"
             found = json.loads(report.read_text(encoding="utf-8")) if report.exists() else {}
         except _UNREADABLE as error:
@@ -240,6 +244,26 @@ def _can_write(folder: Path) -> bool:
             return True
     except OSError:
         return False
+
+
+def _joined(frame: BakedFrame) -> dict[str, np.ndarray]:
+    """The arrays of a frame, those of equal length side by side: each array in a file takes its time."""
+    rows = {
+        name: np.concatenate(
+            [getattr(frame, part).reshape(-1, width) for part, width in parts.items()], axis=1
+        )
+        for name, parts in JOINED.items()
+    }
+    return {**rows, "contact_body": frame.contact_body, "figures": frame.figures}
+
+
+def _parted(arrays: dict[str, np.ndarray]) -> BakedFrame:
+    """The frame of which `_joined` made these."""
+    found = {name: arrays[name] for name in ("contact_body", "figures")}
+    for name, parts in JOINED.items():
+        columns = np.split(arrays[name], np.cumsum(list(parts.values()))[:-1], axis=1)
+        found |= zip(parts, map(np.ascontiguousarray, columns), strict=True)
+    return BakedFrame(**{**found, "contact_depth": found["contact_depth"].ravel()})
 
 
 def _npz(arrays: dict[str, np.ndarray]) -> bytes:

@@ -8,7 +8,7 @@ from pathlib import Path
 import bpy
 
 from .. import core
-from . import live_bakes, messages
+from . import live_bakes, messages, watch
 
 COMMAND = "topple"
 
@@ -27,8 +27,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         bake = live_bakes.prepare(
             context.scene,
-            context.view_layer,
             read_scene(context),
+            watch.watch(context.scene, context.view_layer),
             on_disk=options.resume,
             resume_at=resume_at,
         )

@@ -160,17 +160,25 @@ problems: dict[str, str] = {}  # why, by key
 
 def prepare(
     scene: bpy.types.Scene,
-    view_layer: bpy.types.ViewLayer,
     reading: SceneReading,
+    watched: dict[str, str],
     *,
     on_disk: bool,
     resume_at: int | None = None,
     until_rest: float | None = None,
 ) -> LiveBake:
-    """A bake of what was read of a scene, ready to start; it takes the place of the scene's earlier one."""
+    """A bake of what was read of a scene, ready to start; it takes the place of the scene's earlier one.
+
+    Args:
+        scene: The scene.
+        reading: What was read of it.
+        watched: What the artist can change, by `watch.watch`.
+        on_disk: Whether it is kept in a folder.
+        resume_at: Frame after the start to go on from, where it goes on.
+        until_rest: See `BakeRequest`.
+    """
     key, earlier = _own_key(scene), of_scene(scene)
     objects = pack_objects(reading.keyed)
-    watched = watch.watch(scene, view_layer)
     store, frames = None, []
     notes: list[str] = []
     if on_disk:

@@ -123,6 +123,11 @@ def mesh_of(name: str) -> str:
     return f"the mesh of '{name}'"
 
 
+def place_of(name: str) -> str:
+    """An object's place, as something that may have changed."""
+    return f"the place of '{name}'"
+
+
 def hull_vertices(points: Sized, total: int, error: float) -> str:
     """How many vertices a hull has of those it could have, and what the others cost [m]."""
     if len(points) == total:
@@ -138,12 +143,12 @@ def dragged(velocity: tuple[float, ...], speed: float) -> str:
 
 def energy_range(most: float) -> str:
     """The scale of the plot of energies [J]."""
-    return f"Energy by frame, 0 to {most:.3g} J"
+    return f"Energy above the least, up to {most:.3g} J"
 
 
 def mass_of(volume: float, density: float) -> str:
     """A volume [m³] and the mass it has at a density [kg/m³]."""
-    return f"{volume:.3g} m³ weigh {volume * density:.4g} kg"
+    return f"Volume {volume:.3g} m³, mass {volume * density:.4g} kg"
 
 
 def length(metres: float) -> str:
@@ -179,6 +184,9 @@ def baking(job: BakeJob) -> str:
     left = job.seconds_left
     line = f"Topple: frame {job.done} of {job.request.frames}, {_count(job.moving, 'body', 'bodies')} moving"
     return line + (f", {duration(left)} left" if left is not None else "") + "   (Esc cancels)"
+
+
+READING = "Topple: reading the scene   (Esc cancels)"
 
 
 def progress(job: BakeJob) -> str:

@@ -134,4 +134,5 @@ def _draw(kind: str, points: np.ndarray, colour: str) -> None:
     shader = gpu.shader.from_builtin("UNIFORM_COLOR")
     shader.bind()
     shader.uniform_float("color", COLOURS[colour])
-    batch_for_shader(shader, kind, {"pos": points.astype(np.float32)}).draw(shader)
+    pos = np.ascontiguousarray(points, dtype=np.float32)  # Blender reads other orders of rows wrongly
+    batch_for_shader(shader, kind, {"pos": pos}).draw(shader)

@@ -130,7 +130,9 @@ class MotionPanel(_BodySubPanel, bpy.types.Panel):
         column = layout.column()
         column.active = not body.asleep
         column.column().prop(body, "linear_velocity")
-        column.prop(context.scene.topple, "drag_velocity", toggle=True, icon="EMPTY_SINGLE_ARROW")
+        row = column.row()
+        row.use_property_split = False
+        row.prop(context.scene.topple, "drag_velocity", toggle=True, icon="EMPTY_SINGLE_ARROW")
         column.column().prop(body, "angular_velocity")
 
 
@@ -182,13 +184,5 @@ def draw_object_menu(menu: bpy.types.Menu, context: bpy.types.Context) -> None:
     menu.layout.menu(ObjectMenu.bl_idname, icon="PHYSICS")
 
 
-CLASSES = (
-    BodyPanel,
-    ShapePanel,
-    SurfacePanel,
-    MassPanel,
-    MotionPanel,
-    CollisionsPanel,
-    AdvancedPanel,
-    ObjectMenu,
-)
+PANELS = (BodyPanel, ShapePanel, SurfacePanel, MassPanel, MotionPanel, CollisionsPanel, AdvancedPanel)
+CLASSES = (*PANELS, ObjectMenu)

@@ -26,6 +26,7 @@ from .object_starts import ObjectStart, read_starts
 from .previous_animation import originals_shown
 from .properties import KINDS
 from .rigid_frames import is_even, is_singular
+from .slices import Steps, batches, completed
 from .units import LengthUnit
 
 # Matrices to sample at each frame: what is wanted of which object.
@@ -74,7 +75,12 @@ class SceneReading:
 
 
 def read_scene(context: bpy.types.Context) -> SceneReading:
-    """Read the Topple bodies of the context's view layer.
+    """Read the Topple bodies of the context's view layer at once; see `read_steps`."""
+    return completed(read_steps(context))
+
+
+def read_steps(context: bpy.types.Context) -> Steps[SceneReading]:
+    """Read the Topple bodies of the context's view layer bit by bit; nothing may change meanwhile.
 
     Raises:
         SceneError: The scene cannot be simulated or written back; names the body and the remedy.
@@ -88,38 +94,60 @@ def read_scene(context: bpy.types.Context) -> SceneReading:
     unit = LengthUnit.of_scene(blender_scene.unit_settings.system, blender_scene.unit_settings.scale_length)
     context.view_layer.update()  # objects a script has just linked are listed only then
     objects, notes = _bodies(context.view_layer)
+    yield
     dynamic = {obj.name: obj for obj in objects if obj.topple.kind == "DYNAMIC"}
     carriers = {obj.name_full: _carrier(obj, dynamic) for obj in objects}
+    yield
     _check(objects, dynamic, carriers)
+    yield
 
     with _frame_kept(blender_scene), originals_shown(dynamic.values()):
         blender_scene.frame_set(first_frame)
-        depsgraph = context.evaluated_depsgraph_get()
-        starts = dict(zip((obj.name_full for obj in objects), read_starts(objects, depsgraph), strict=True))
-        paths = _sample(_wanted_paths(objects, dynamic, carriers, first_frame), context, first_frame, frames)
+        starts: dict[str, ObjectStart] = {}
+        for some in batches(objects):
+            found = read_starts(some, context.evaluated_depsgraph_get())
+            starts |= zip((obj.name_full for obj in some), found, strict=True)
+            yield
+        wanted = _wanted_paths(objects, dynamic, carriers, first_frame)
+        paths = yield from _sample(wanted, context, first_frame, frames)
         if paths:
             blender_scene.frame_set(first_frame)
-        keyed = read_keyed_objects(
-            [obj.evaluated_get(depsgraph) for obj in dynamic.values()],
-            [starts[name].orientation for name in dynamic],
-            [
-                Parenting(paths.get((name, PARENT)), carriers[name], paths.get((carriers[name] or "", WORLD)))
-                for name in dynamic
-            ],
-        )
+        keyed: list[KeyedObject] = []
+        for some in batches(list(dynamic)):
+            depsgraph = context.evaluated_depsgraph_get()
+            keyed += read_keyed_objects(
+                [dynamic[name].evaluated_get(depsgraph) for name in some],
+                [starts[name].orientation for name in some],
+                [
+                    Parenting(
+                        paths.get((name, PARENT)), carriers[name], paths.get((carriers[name] or "", WORLD))
+                    )
+                    for name in some
+                ],
+            )
+            yield
     notes += [
         messages.note(target.name, messages.SHEARING_PARENT)
         for target in keyed
         if target.parent is not None and not is_even(target.parent)
     ]
-
-    bodies = tuple(
-        _body(obj, starts[obj.name_full], paths.get((obj.name_full, WORLD)), unit, first_frame, fps)
-        for obj in objects
-    )
-    gravity = gravity_of(blender_scene, unit)
+    bodies: list[BodyReading] = []
+    for some in batches(objects):
+        bodies += [
+            _body(obj, starts[obj.name_full], paths.get((obj.name_full, WORLD)), unit, first_frame, fps)
+            for obj in some
+        ]
+        yield
     return SceneReading(
-        bodies, gravity, blender_scene.topple.combine, keyed, unit, first_frame, frames, fps, tuple(notes)
+        tuple(bodies),
+        gravity_of(blender_scene, unit),
+        blender_scene.topple.combine,
+        tuple(keyed),
+        unit,
+        first_frame,
+        frames,
+        fps,
+        tuple(notes),
     )
 
 
@@ -219,7 +247,7 @@ def _wanted_paths(
 
 def _sample(
     wanted: Mapping[PathKey, bpy.types.Object], context: bpy.types.Context, first_frame: int, frames: int
-) -> dict[PathKey, np.ndarray]:
+) -> Steps[dict[PathKey, np.ndarray]]:
     """Matrices at every frame, each shape (frames + 1, 4, 4); no frame is visited without need."""
     if not wanted:
         return {}
@@ -229,6 +257,7 @@ def _sample(
         depsgraph = context.evaluated_depsgraph_get()
         for key, obj in wanted.items():
             paths[key][frame] = np.array(MATRIX_OF[key[1]](obj.evaluated_get(depsgraph)))
+        yield
     for (name, kind), path in paths.items():
         if not np.isfinite(path).all():
             raise core.SceneError(messages.NOT_FINITE, body=name)

@@ -7,7 +7,7 @@ takes a while, so it is done only after Blender has said that something changed,
 from __future__ import annotations  # naming core's types must not load the solver
 
 import time as clock
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from operator import attrgetter
 from typing import Any
 
@@ -19,6 +19,7 @@ from .keyframes import find_curve_holder
 from .previous_animation import AnimationState, bake_track, state_before_bake
 from .properties import BODY_SETTINGS, WORLD_SETTINGS
 from .scene_reader import body_objects
+from .slices import Steps, batches, completed
 
 SHARE = 0.2  # part of the time that looking may take
 PLAIN = {"BOOLEAN", "INT", "FLOAT", "STRING", "ENUM"}
@@ -58,6 +59,11 @@ def forget() -> None:
 
 def watch(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> dict[str, str]:
     """A digest of everything a bake of this scene depends on, under a name for the artist."""
+    return completed(watch_steps(scene, view_layer))
+
+
+def watch_steps(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> Steps[dict[str, str]]:
+    """The same bit by bit."""
     parts = {
         "the frame range": (scene.frame_start, scene.frame_end),
         "the frame rate": (scene.render.fps, scene.render.fps_base),
@@ -65,17 +71,27 @@ def watch(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> dict[str, 
         "the unit scale": (scene.unit_settings.system, scene.unit_settings.scale_length),
         "the solver's settings": [getattr(scene.topple, name) for name in WORLD_SETTINGS],
     }
+    digests = {name: fingerprint.digest(value) for name, value in parts.items()}
     meshes: dict[int, str] = {}  # digests of what copies share
-    for obj in body_objects(view_layer):
-        if obj.hide_viewport:
-            continue
-        body = obj.topple
-        parts[messages.setup_of(obj.name)] = _body_settings(body)
-        parts[messages.mesh_of(obj.name)] = _geometry(obj, meshes)
-        while obj is not None and f"the place of '{obj.name}'" not in parts:
-            parts[f"the place of '{obj.name}'"] = _place(obj)
-            obj = obj.parent
-    return {name: fingerprint.digest(value) for name, value in parts.items()}
+    for some in batches(body_objects(view_layer)):
+        for obj in some:
+            if not obj.hide_viewport:
+                digests |= _parts_of(obj, digests, meshes)
+        yield
+    return digests
+
+
+def _parts_of(obj: bpy.types.Object, known: Mapping[str, str], meshes: dict[int, str]) -> dict[str, str]:
+    """Digests of what a bake depends on of a body, and of its parents that are not known yet."""
+    parts = {
+        messages.setup_of(obj.name): fingerprint.digest(_body_settings(obj.topple)),
+        messages.mesh_of(obj.name): fingerprint.digest(_geometry(obj, meshes)),
+    }
+    ancestor: bpy.types.Object | None = obj
+    while ancestor is not None and (name := messages.place_of(ancestor.name)) not in known:
+        parts[name] = fingerprint.digest(_place(ancestor))
+        ancestor = ancestor.parent
+    return parts
 
 
 def _place(obj: bpy.types.Object) -> list[Any]:

@@ -9,13 +9,15 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty
 
 from ... import core
-from .. import live_bakes, messages
+from .. import live_bakes, messages, watch
+from ..slices import Slices, completed
 from .behind_window import BehindWindow
 
 if TYPE_CHECKING:
-    from ..scene_reader import SceneReading
+    from ..slices import Steps
 
 PROGRESS_STEPS = 1000
+SLICE = 0.04  # seconds of reading between two redraws of the window
 PAUSE = 4.0  # rest after drawing a frame while the bake goes on, in units of the time that took
 
 
@@ -46,7 +48,7 @@ class Bake(BehindWindow, bpy.types.Operator):
         default="START",
     )
 
-    _reading = None  # what was read of the scene, until the first tick
+    _reading = None  # the work before the bake, until it is done
     _drawing = False  # whether the window has drawn a frame of the bake since the last tick
 
     @classmethod
@@ -60,24 +62,21 @@ class Bake(BehindWindow, bpy.types.Operator):
         """Bake in the background of the window."""
         if bpy.app.background:
             return self.execute(context)
-        self._reading = self._read(context)
-        if self._reading is None:
-            return {"CANCELLED"}
+        self._reading = Slices(self._prepare(context))
         self._scene = context.scene.name
         self._frame, self._shown = context.scene.frame_current, -1
         self._last_tick = self._next_show = clock.monotonic()
         return self._listen(context)
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        if self._reading is not None:
+            return self._read(context, event, self._reading)
         bake = live_bakes.running()
         if bake is not None and event.type == "ESC" and event.value == "PRESS":
             bake.job.cancel()
             return {"RUNNING_MODAL"}
         if event.type != "TIMER":
-            return {"PASS_THROUGH"} if self._reading is None else {"RUNNING_MODAL"}
-        if self._reading is not None:  # the window has drawn itself meanwhile
-            self._prepare(context, self._reading).job.start()
-            self._reading = None
+            return {"PASS_THROUGH"}
         scene = bpy.data.scenes.get(self._scene)
         if scene is None or live_bakes.of_scene(scene) is None:  # the scene was deleted, or undone away
             self._stop(context)
@@ -93,6 +92,8 @@ class Bake(BehindWindow, bpy.types.Operator):
 
     def cancel(self, context: bpy.types.Context) -> None:
         """Blender closes, or loads another file."""
+        if self._reading is not None:
+            self._reading.close()
         self._stop(context)
         live_bakes.forget_all()
 
@@ -100,10 +101,11 @@ class Bake(BehindWindow, bpy.types.Operator):
         """Bake here and now, as scripts want it."""
         from ..baking import bake_now  # loads the solver, for which Blender's start need not wait
 
-        reading = self._read(context)
-        if reading is None:
+        try:
+            bake = completed(self._prepare(context))
+        except core.ToppleError as error:
+            self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        bake = self._prepare(context, reading)
         try:
             with _progress_shown(context.window_manager) as progress:
                 bake_now(bake, progress)
@@ -113,20 +115,36 @@ class Bake(BehindWindow, bpy.types.Operator):
             return {"CANCELLED"}
         return self._complete(context, context.scene, bake)
 
-    def _read(self, context: bpy.types.Context) -> "SceneReading | None":
-        from ..scene_reader import read_scene
+    def _prepare(self, context: bpy.types.Context) -> "Steps[live_bakes.LiveBake]":
+        """Read the scene, bit by bit; the bake is ready to start then."""
+        from ..scene_reader import read_steps
 
-        try:
-            return read_scene(context)
-        except core.ToppleError as error:
-            self.report({"ERROR"}, str(error))
-            return None
-
-    def _prepare(self, context: bpy.types.Context, reading: "SceneReading") -> "live_bakes.LiveBake":
+        reading = yield from read_steps(context)
+        watched = yield from watch.watch_steps(context.scene, context.view_layer)
         resume_at = self._resume_frame(context.scene)
-        return live_bakes.prepare(
-            context.scene, context.view_layer, reading, on_disk=self.cache, resume_at=resume_at
-        )
+        return live_bakes.prepare(context.scene, reading, watched, on_disk=self.cache, resume_at=resume_at)
+
+    def _read(
+        self, context: bpy.types.Context, event: bpy.types.Event, reading: "Slices[live_bakes.LiveBake]"
+    ) -> set[str]:
+        """Go on reading at each tick; until that is done, nothing else is listened to but Esc."""
+        if event.type == "ESC" and event.value == "PRESS":
+            reading.close()
+            self._stop(context)
+            return {"CANCELLED"}
+        if event.type != "TIMER":
+            return {"RUNNING_MODAL"}
+        context.workspace.status_text_set(messages.READING)
+        try:
+            if not reading.advance(SLICE):
+                return {"RUNNING_MODAL"}
+        except core.ToppleError as error:
+            self._stop(context)
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        self._reading = None
+        reading.result.job.start()
+        return {"RUNNING_MODAL"}
 
     def _resume_frame(self, scene: bpy.types.Scene) -> int | None:
         bake = live_bakes.of_scene(scene)

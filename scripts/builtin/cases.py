@@ -33,7 +33,8 @@ def both(measure: Callable[[Run], float]) -> tuple[float, float]:
 def row(case: str, unit: str, exact: float, values: tuple[float, float]) -> Row:
     builtin, own = values
     errors = [abs(value - exact) for value in values]
-    return Row(case, f"{builtin:.4g} {unit}", f"{own:.4g} {unit}", f"{exact:.4g} {unit}", *errors)
+    texts = (f"{value:.4g} {unit}".strip() for value in (builtin, own, exact))
+    return Row(case, *texts, *errors)
 
 
 def height(path: np.ndarray) -> np.ndarray:
@@ -157,35 +158,68 @@ def hand_over(run: Run) -> float:
 
 
 def ramp(run: Run) -> float:
-    """Creep in 2 s on a ramp of 30 degrees with a friction of 0.6 > tan 30 [m]; pairs have 0.6 in both."""
+    """Creep in a second on a ramp of 30 degrees with a friction of 0.6 > tan 30 [m]; pairs have 0.6 in both.
+
+    A second before it is for the crate to settle on the ramp, by less than the solver's tolerance.
+    """
     angle = np.radians(30)
     mu = 0.6 if run is run_topple else np.sqrt(0.6)  # the built-in multiplies
     slope = Thing("slope", scale=(10, 10, 1), turned=(0, angle, 0), active=False, shape="BOX", friction=mu)
     up = np.array([np.sin(angle), 0, np.cos(angle)])
     crate = Thing("crate", at=tuple(up * 1.0), turned=(0, angle, 0), shape="BOX", friction=mu)
     path = run([slope, crate], Settings(frames=48))["crate"]
-    return float(np.linalg.norm(path[-1, :3, 3] - path[0, :3, 3]))
+    return float(np.linalg.norm(path[-1, :3, 3] - path[24, :3, 3]))
 
 
-def keyframes() -> Row:
-    """Cost of 50 frames of keyframes for 400 boxes, and whether it works without a window."""
+def keyframes() -> list[Row]:
+    """Whether keyframes of 400 boxes over 50 frames can be written without a window, and how long it takes.
+
+    Blender's operator cannot, so its time is that of what it calls: a keyframe inserted for each frame.
+    """
     boxes = [Thing(f"box {i}", at=(1.5 * (i % 20), 1.5 * (i // 20), 1), shape="BOX") for i in range(400)]
-    run_builtin(boxes, Settings(frames=50))
-    for box in boxes:
-        bpy.data.objects[box.name].select_set(True)
+    frames = 50
+    run_builtin(boxes, Settings(frames=frames))
+    objects = [bpy.data.objects[box.name] for box in boxes]
+    for obj in objects:
+        obj.select_set(True)
     try:
-        bpy.ops.rigidbody.bake_to_keyframes(frame_start=1, frame_end=50)
-        builtin, error = "works", 0.0
-    except RuntimeError:
-        builtin, error = "fails without a window", 1.0
-    build(boxes, Settings(frames=50))
-    for box in boxes:
-        bpy.data.objects[box.name].topple.enabled = True
+        bpy.ops.rigidbody.bake_to_keyframes(frame_start=1, frame_end=frames + 1)
+        builtin_keys = keys_of(objects, frames)
+    except RuntimeError:  # Blender's way to say that it needs a window
+        builtin_keys = 0
+    builtin_time = seconds(lambda: insert_keyframes(objects, frames))
+
+    build(boxes, Settings(frames=frames))
+    objects = [bpy.data.objects[box.name] for box in boxes]
+    for obj in objects:
+        obj.topple.enabled = True
     bpy.ops.topple.bake(keyframes=False)
-    cost = seconds(bpy.ops.topple.write_keyframes)
-    return Row(
-        "B18, B19 keyframes of 400 boxes, 50 frames, headless", builtin, f"{cost:.2f} s", "works", error, 0.0
-    )
+    own_time = seconds(bpy.ops.topple.write_keyframes)
+    shares = builtin_keys / len(boxes), keys_of(objects, frames) / len(boxes)
+    return [
+        row("B18 keyframes of 400 boxes without a window, share written", "", 1.0, shares),
+        row("B19 writing these keyframes", "s", 0.0, (builtin_time, own_time)),
+    ]
+
+
+def insert_keyframes(objects: list[bpy.types.Object], frames: int) -> None:
+    for frame in range(1, frames + 2):
+        bpy.context.scene.frame_set(frame)
+        for obj in objects:
+            obj.keyframe_insert("location")
+            obj.keyframe_insert("rotation_euler")
+
+
+def keys_of(objects: list[bpy.types.Object], frames: int) -> int:
+    """How many objects have a keyframe at every frame in all six channels."""
+    count = 0
+    for obj in objects:
+        animation = obj.animation_data
+        if animation is None or animation.action is None:
+            continue
+        curves = animation.action.layers[0].strips[0].channelbag(animation.action_slot).fcurves
+        count += len(curves) == 6 and all(len(curve.keyframe_points) == frames + 1 for curve in curves)
+    return count
 
 
 CASES: dict[str, Callable[[], list[Row]]] = {
@@ -218,5 +252,5 @@ CASES: dict[str, Callable[[], list[Row]]] = {
         row("B17 speed after a throw at 20 m/s", "m/s", 20.0, both(hand_over)),
         row("B17 creep on a ramp of 30 degrees, friction 0.6", "m", 0.0, both(ramp)),
     ],
-    "B18": lambda: [keyframes()],
+    "B18": keyframes,
 }

@@ -9,7 +9,7 @@ import pytest
 import topple
 from addon_host.bakes import carried, request, silent, two_balls
 from topple_extension.addon import bake_work, messages
-from topple_extension.addon.bake_frames import ARRAYS
+from topple_extension.addon.bake_frames import BakedFrame
 from topple_extension.addon.bake_job import SWITCH_INTERVAL, BakeJob
 from topple_extension.addon.cache_store import CacheStore
 
@@ -19,7 +19,7 @@ STATES = ("position", "orientation", "linear_velocity", "angular_velocity")
 def assert_same(frames, others):
     assert len(frames) == len(others)
     for one, other in zip(frames, others, strict=True):
-        for name in set(ARRAYS) - {"figures"}:  # these hold the seconds of work
+        for name in {*BakedFrame.__annotations__} - {"figures"}:  # these hold the seconds of work
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import topple
 from addon_host.bakes import request, silent
-from topple_extension.addon.bake_frames import ARRAYS
+from topple_extension.addon.bake_frames import BakedFrame
 from topple_extension.addon.bake_job import BakeJob
 from topple_extension.addon.cache_store import CHECKPOINTS, CacheStore, cache_folder
 
@@ -26,7 +26,7 @@ def test_what_is_kept_is_read_back(store):
     assert stored.report["events"] == job.report["events"]
     np.testing.assert_array_equal(stored.objects["turns"], np.arange(3.0))
     for one, other in zip(stored.frames, job.frames, strict=True):
-        for name in set(ARRAYS) - {"figures"}:
+        for name in {*BakedFrame.__annotations__} - {"figures"}:
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
             assert getattr(one, name).dtype == getattr(other, name).dtype
 

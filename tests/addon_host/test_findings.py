@@ -20,7 +20,7 @@ def test_a_good_bake():
     if found[0].frame is not None:
         assert job.frames[found[0].frame - 1].deepest == pytest.approx(job.frames[-1].deepest)
     assert any(finding.text.startswith("Slowest stage: ") for finding in found)
-    assert any(f"{job.frames[0].energy:.4g} J at the start" in finding.text for finding in found)
+    assert any(f"{job.frames[0].energy:.4g}\u00a0J at the start" in finding.text for finding in found)
 
 
 def test_overlaps_at_the_start_are_warned_of_and_can_be_selected():

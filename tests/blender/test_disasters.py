@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 import pytest
 from blender.objects import add_cube, add_mesh, make_body, set_parent, world_path
-from topple_extension.addon import baking, live_bakes, scene_reader
+from topple_extension.addon import baking, live_bakes, scene_reader, watch
 
 FRAMES = range(1, 26)
 SHEET = [(-9, -9, 0), (9, -9, 0), (9, 9, 0), (-9, 9, 0)]
@@ -28,7 +28,9 @@ def prepare() -> live_bakes.LiveBake:
     """A bake on disk that has not begun."""
     context = bpy.context
     reading = scene_reader.read_scene(context)
-    return live_bakes.prepare(context.scene, context.view_layer, reading, on_disk=True)
+    return live_bakes.prepare(
+        context.scene, reading, watch.watch(context.scene, context.view_layer), on_disk=True
+    )
 
 
 def bake(**options) -> live_bakes.LiveBake:

@@ -74,6 +74,25 @@ def region(kind: str, of: str) -> bpy.types.Region:
     return next(region for region in area(of).regions if region.type == kind)
 
 
+def add_body(name: str, mesh: bpy.types.Mesh, place: tuple, **settings) -> bpy.types.Object:
+    """An object with a Topple body of these settings."""
+    obj = bpy.data.objects.new(name, mesh)
+    bpy.context.collection.objects.link(obj)
+    obj.location = place
+    for key, value in {"enabled": True, **settings}.items():
+        setattr(obj.topple, key, value)
+    return obj
+
+
+def show_sidebar() -> Script:
+    """Open the 3D View's sidebar at Topple's tab."""
+    view = area("VIEW_3D")
+    view.spaces[0].show_region_ui = True
+    yield 0.5
+    region("UI", "VIEW_3D").active_panel_category = "Topple"
+    yield 0.5
+
+
 def screenshot(path: Path) -> None:
     """The whole screen as a picture, by ImageMagick: Blender's own screenshot is black under Xvfb."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -13,15 +13,6 @@ import harness
 PICTURES = Path(sys.argv[-1])
 
 
-def add_body(name: str, mesh: bpy.types.Mesh, place: tuple, **settings) -> bpy.types.Object:
-    obj = bpy.data.objects.new(name, mesh)
-    bpy.context.collection.objects.link(obj)
-    obj.location = place
-    for key, value in {"enabled": True, **settings}.items():
-        setattr(obj.topple, key, value)
-    return obj
-
-
 def build_scene(rows: int) -> None:
     """Crates above a ground plane, on file."""
     bpy.ops.object.select_all(action="SELECT")
@@ -36,17 +27,9 @@ def build_scene(rows: int) -> None:
     crate.name = "crate"
     for i in range(1, rows * rows):
         x, y = i % rows, i // rows
-        add_body(f"crate {i}", mesh, (1.2 * x, 1.2 * y, 1.5 + 0.4 * math.sin(5 * i)), shape="BOX")
+        harness.add_body(f"crate {i}", mesh, (1.2 * x, 1.2 * y, 1.5 + 0.4 * math.sin(5 * i)), shape="BOX")
     bpy.context.scene.frame_end = 5000  # more than is baked before Esc is pressed
     bpy.ops.wm.save_as_mainfile(filepath=str(PICTURES / "shot.blend"))
-
-
-def show_sidebar() -> harness.Script:
-    view = harness.area("VIEW_3D")
-    view.spaces[0].show_region_ui = True
-    yield 0.5
-    harness.region("UI", "VIEW_3D").active_panel_category = "Topple"
-    yield 0.5
 
 
 def location(name: str, frame: int) -> tuple:
@@ -60,7 +43,7 @@ def script() -> harness.Script:
     scene = bpy.context.scene
     PICTURES.mkdir(parents=True, exist_ok=True)
     build_scene(7)
-    yield from show_sidebar()
+    yield from harness.show_sidebar()
     harness.screenshot(PICTURES / "sidebar.png")
 
     # Add: the active crate is not a body yet.
