@@ -196,16 +196,15 @@ def _add_deepest(scratch, p_a, normal, separation, witness):
 def _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, scratch):
     """Clip the faces next to a known separating plane, where one lies close to it."""
     origin = (0.0, 0.0, 0.0)
-    face_a, cosine_a = aligned_face(shapes, sa, mat3.transform_transposed(ra, vec3.scale(n, -1.0)))
-    face_b, cosine_b = aligned_face(shapes, sb, mat3.transform_transposed(rb, n))
     kind = witness[0]
-    if kind == FACE_B:
-        clip_faces(shapes, sb, witness[2], rb, origin, sa, face_a, ra, p_ba, 1.0, margin, scratch)
-    elif kind == FACE_A:
-        clip_faces(shapes, sa, witness[1], ra, p_ba, sb, face_b, rb, origin, -1.0, margin, scratch)
-    elif cosine_b >= cosine_a and cosine_b > CLIP_COSINE:
+    face_a, cosine_a, face_b, cosine_b = witness[1], 1.0, witness[2], 1.0
+    if kind != FACE_A:
+        face_a, cosine_a = aligned_face(shapes, sa, mat3.transform_transposed(ra, vec3.scale(n, -1.0)))
+    if kind != FACE_B:
+        face_b, cosine_b = aligned_face(shapes, sb, mat3.transform_transposed(rb, n))
+    if kind == FACE_B or (kind != FACE_A and cosine_b >= cosine_a and cosine_b > CLIP_COSINE):
         clip_faces(shapes, sb, face_b, rb, origin, sa, face_a, ra, p_ba, 1.0, margin, scratch)
-    elif cosine_a > CLIP_COSINE:
+    elif kind == FACE_A or cosine_a > CLIP_COSINE:
         clip_faces(shapes, sa, face_a, ra, p_ba, sb, face_b, rb, origin, -1.0, margin, scratch)
 
 

@@ -60,7 +60,6 @@ def solve_scratch(body_count: int, contact_capacity: int) -> SolveScratch:
 # the second will do when the sweeps allowed are used up.
 SETTLED, ENOUGH = 1e-2, 1e-1
 ENOUGH_IN_MOTION = 0.5  # the same for a large island in motion, whose next step will be another
-IN_MOTION = 0.05  # what sweeps leave there, in parts of the mean speed at its contacts
 # An island is calm where no contact moves faster than this many times what gravity adds in a step.
 # What sweeps leave there would be seen as a shiver, so it goes to Newton's method at once.
 CALM = 2.0
@@ -146,14 +145,12 @@ def _recall(rows, islands, island, mean, solve):
 
 
 @inner
-def _contact_speeds(contacts, order, first, last, velocity):
-    """Largest and mean relative velocity at the contacts of an island [m/s]."""
-    fastest, total = 0.0, 0.0
+def _fastest_contact(contacts, order, first, last, velocity):
+    """Largest relative velocity at the contacts of an island [m/s]."""
+    fastest = 0.0
     for i in range(first, last):
-        speed = vec3.norm(relative_velocity(velocity, contacts, order[i]))
-        fastest = max(fastest, speed)
-        total += speed
-    return fastest, total / (last - first)
+        fastest = max(fastest, vec3.norm(relative_velocity(velocity, contacts, order[i])))
+    return fastest
 
 
 @inner
@@ -363,16 +360,14 @@ def sweep_islands(
         if solve.outcome[island] == DONE:
             continue
         first, last = islands.start[island], islands.start[island + 1]
-        fastest, usual = _contact_speeds(contacts, islands.order, first, last, mean)
-        calm = fastest < CALM * gravity_speed
+        calm = _fastest_contact(contacts, islands.order, first, last, mean) < CALM * gravity_speed
         only = solve.outcome[island] == SWEEPS_ONLY
         if calm and not only:
             continue
         settled, enough = SETTLED * tolerance, ENOUGH * tolerance
         if last - first > LARGE and not calm and _is_dense(contacts, islands, island):
             only, enough = True, ENOUGH_IN_MOTION * tolerance
-            # As the heap slows down its errors have to, or it would never be calm.
-            settled = min(enough, max(0.25 * CALM * gravity_speed, IN_MOTION * usual) * h)
+            settled = min(enough, 0.25 * CALM * gravity_speed * h)  # or it would never be calm
         residual, sweeps = _sweep_island(
             masses, contacts, rows, islands, island, h, tolerance, settled,
             max_sweeps if only else min(FIRST_SWEEPS, max_sweeps), solve, mean,
