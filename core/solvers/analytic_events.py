@@ -8,8 +8,8 @@ gap cannot close faster than
 with r the bodies' bounds, 0 for balls: for balls and planes in free flight this is the gap itself, so that
 its root is the time of collision in closed form. For the others it is conservative advancement (Mirtich
 1996, section 2.3). What the step's end shows to overlap is then located within the step by regula falsi,
-with bisection as its guard (Baraff 1989, section 3; 1997, section 7.1). The narrow phase keeps the
-witness of each pair while the search backs up.
+with bisection as its guard (Baraff 1989, section 3; 1997, section 7.1), along what shows the overlap
+(`analytic_witness`).
 """
 
 from collections.abc import Callable
@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from ..collision.broad_phase import BroadPhase
 from ..collision.contact_set import ContactSet, empty_contacts
 from ..collision.manifold import MAX_POINTS, TIE
-from ..collision.narrow_phase import detect_contacts, make_scratch
+from ..collision.narrow_phase import CARRIED_BY_WORLD, detect_contacts, make_scratch
 from ..collision.persistence import new_trace
+from ..collision.separating_plane import EDGES
 from ..dynamics.body_state import BodyModel, BodyState, quat_multiply
 from ..dynamics.motion import update_all_derived
 from ..geometry.shape_table import SPHERE, Colliders, MeshTrees, ShapeTable
@@ -52,6 +53,9 @@ class Gaps(NamedTuple):
     normal: Array  # (slots, 3)
     rate: Array  # [m/s] (slots,) at which the closest point's gap changes
     body: NDArray[np.int64]  # (slots, 2)
+    core: Array  # [m] (slots, 2, 3) the points from the centres of mass, without the rounding of balls
+    carrier: NDArray[np.int64]  # (slots,) whose rotation turns the normal: see narrow_phase.py
+    edge: NDArray[np.int64]  # (slots, 2) the edges of hulls that cross there, -1 elsewhere
 
 
 class ContactFinder:
@@ -170,11 +174,15 @@ class ContactFinder:
         """The closest point of each pair at most `slack` and its reach apart."""
         slots = len(self.broad_phase.pairs.collider)
         gaps = Gaps(
-            np.full(slots, np.inf), np.zeros((slots, 3)), np.zeros(slots), np.zeros((slots, 2), np.int64)
-        )
+            np.full(slots, np.inf), np.zeros((slots, 3)), np.zeros(slots), np.zeros((slots, 2), np.int64),
+            np.zeros((slots, 2, 3)), np.zeros(slots, np.int64), np.full((slots, 2), -1),
+        )  # fmt: skip
         crowded = self._note_gaps(gaps, self.detect(state, slack, reach), state)
         if crowded:
             self._note_gaps(gaps, self.detect(state, LASTING * slack), state)
+        witness = self.broad_phase.pairs.witness
+        cross_there = (witness[:, 0] == EDGES) & (gaps.carrier == CARRIED_BY_WORLD)
+        gaps.edge[cross_there] = witness[cross_there, 1:]
         return gaps
 
     def _note_gaps(self, gaps: Gaps, count: int, state: BodyState) -> bool:
@@ -193,6 +201,7 @@ class ContactFinder:
         first, slot, body = first[nearer], slot[nearer], body[nearer]
         gaps.body[slot], gaps.normal[slot] = body, found.normal[first]
         gaps.separation[slot] = found.separation[first]
+        gaps.core[slot], gaps.carrier[slot] = found.core[first], found.carrier[first]
         at = state.v[body] + cross(state.w[body], found.arm[first])
         gaps.rate[slot] = ((at[:, 0] - at[:, 1]) * found.normal[first]).sum(axis=1)
         full = found.slot[:count][found.place[:count] == MAX_POINTS - 1]

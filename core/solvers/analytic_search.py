@@ -15,6 +15,7 @@ from .analytic_contacts import Array, frame_velocity, relative_acceleration
 from .analytic_events import BAND, BEYOND, ContactFinder, Gaps, find_root
 from .analytic_motion import SHORTEST_STEP, Mover, Touch
 from .analytic_rest import slip_velocity
+from .analytic_witness import Witnesses
 
 DEPTH = 2e-4  # of the tolerance: how far a step may look past a contact
 MEETING = 5e-10  # of the tolerance: a gap that is none after integrating; in flight it is closed to round-off
@@ -23,6 +24,7 @@ NO_GAP, NO_SPEED = 1e-8, 2e-12
 # Of a step: how closely an event is located where what it is told by jumps. At 1 m/s the longest step, .25 s,
 # leaves a quarter of BAND; round-off of the time is a millionth of it.
 JUMP = 1e-9
+MOST_WITNESSES = 8  # followed one after the other; then the narrow phase is asked at each step of the search
 STOPPED = 1e-6  # of the resting speed: a slip that is none
 
 Motion = Callable[[float], BodyState]  # the state a time after the step's start
@@ -122,13 +124,46 @@ class EventSearch:
             def nearest(state: BodyState, watched=watched) -> float:
                 return float(np.minimum(excess(state)[watched], far).min())
 
-            start = max(
-                float(np.minimum((before.separation - target)[watched], far).min()), np.finfo(float).tiny
-            )
-            h = self._locate(nearest, h, start, nearest(motion(h)), accuracy)
+            gap = float(np.minimum((before.separation - target)[watched], far).min())
+            h = self._back_up(nearest, watched, h, max(gap, float(np.finfo(float).tiny)), far, accuracy)
             late = excess(motion(h)) < -DEPTH * self.tolerance
             late[watched] = False
         return h
+
+    def _back_up(
+        self, nearest: Callable[[BodyState], float], watched: NDArray[np.int64], h: float, start: float,
+        far: float, accuracy: float,
+    ) -> float:  # fmt: skip
+        """When the first of the watched pairs meets, of which one is too deep at h.
+
+        The witnesses of the overlap are followed to where they reach the target, and the narrow phase is
+        asked there. It says the same where they still decide; else what it finds gives the next witnesses,
+        and in the end it is asked at each step of the search.
+
+        Args:
+            nearest: Gap to the target of the nearest of these pairs [m]; `start`: at the step's start.
+        """
+        motion, target = self._motion, self._target
+        low, high, at = 0.0, h, h
+        for _ in range(MOST_WITNESSES):
+            gaps = self._gaps(motion(at))
+            near = watched[np.isfinite(gaps.separation[watched])]
+            witnesses = Witnesses(self.finder, gaps, near, motion(at))
+
+            def along(t: float, witnesses=witnesses, near=near) -> float:
+                return float(np.minimum(witnesses.separation(motion(t)) - target[near], far).min())
+
+            first, last = along(low), along(high)
+            if not first > 0.0 > last:
+                break
+            at = find_root(along, low, high, first, last, accuracy)
+            value = nearest(motion(at))
+            if abs(value) <= accuracy or abs(value - along(at)) <= MEETING * self.tolerance:
+                return at
+            if not low < at < high:
+                break
+            low, high = (at, high) if value > 0.0 else (low, at)
+        return self._locate(nearest, h, start, nearest(motion(h)), accuracy)
 
     def _dip(self, before: Gaps, after: Gaps, target: Array, h: float) -> float | None:
         """When the cubic through both ends of a step dips below the target within it, if it does."""
