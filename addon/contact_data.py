@@ -10,7 +10,10 @@ import numpy as np
 
 from .bake_frames import BakedFrame
 
-COLUMNS = ("time", "frame", "kind", "body_a", "body_b", "impulse")
+COLUMNS = (
+    "time", "frame", "kind", "body_a", "body_b", "impulse",
+    "x", "y", "z", "normal_x", "normal_y", "normal_z", "speed",
+)  # fmt: skip
 
 
 class Event(NamedTuple):
@@ -22,6 +25,8 @@ class Event(NamedTuple):
         kind: "begin", "end", "collision" or "impact without collision"; see `topple.ContactEvent`.
         body_a, body_b: Names.
         impulse: Sum of the normal impulses [N s].
+        point, normal: Where they touch [m], and the unit normal there, from b to a; world axes.
+        speed: There, relative [m/s].
     """
 
     time: float
@@ -30,24 +35,27 @@ class Event(NamedTuple):
     body_a: str
     body_b: str
     impulse: float
+    point: tuple[float, float, float]
+    normal: tuple[float, float, float]
+    speed: float
 
 
 def events_of(found: Iterable[Sequence[Any]], first_frame: int, fps: float) -> list[Event]:
     """The events of a bake's report, with their frames."""
-    return [Event(time, first_frame + time * fps, kind, a, b, j) for time, kind, a, b, j in found]
+    return [Event(time, first_frame + time * fps, kind, *rest) for time, kind, *rest in found]
 
 
 def as_csv(events: Iterable[Event]) -> bytes:
-    """A table with a line of titles; times in s, impulses in N s."""
+    """A table with a line of titles; SI units."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows(events)
+    writer.writerows([*event[:6], *event.point, *event.normal, event.speed] for event in events)
     return text.getvalue().encode()
 
 
 def as_json(events: Iterable[Event]) -> bytes:
-    """A list of objects; times in s, impulses in N s."""
+    """A list of objects; SI units."""
     return (json.dumps([event._asdict() for event in events], indent=1) + "\n").encode()
 
 

@@ -150,7 +150,7 @@ class LiveBake:
         """The frames so far as the core's trajectory."""
         assert self.header is not None
         report = core.Report.from_dict(self.outcome["report"]) if self.outcome else core.Report()
-        events = tuple(core.ContactEvent(*event) for event in self.outcome.get("events", ()))
+        events = tuple(map(core.ContactEvent.of_values, self.outcome.get("events", ())))
         return trajectory_of(self.frames, self.names, self.header.fps, report, events)
 
 

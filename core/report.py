@@ -1,7 +1,11 @@
 """What a run or a check found: penetration, warnings, times. Plain values only."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 @dataclass(kw_only=True)
@@ -43,7 +47,8 @@ class Report:
         return cls(**{**values, "worst_pair": None if pair is None else tuple(pair)})
 
 
-EventKind = Literal["begin", "end", "collision", "impact without collision"]
+EventKind = Literal["begin", "persist", "end", "collision", "impact without collision"]
+Triple = tuple[float, float, float]
 
 
 class ContactEvent(NamedTuple):
@@ -51,10 +56,15 @@ class ContactEvent(NamedTuple):
 
     Attributes:
         time: When it did, for the impulse solver the end of its step [s].
-        kind: "begin" or "end" of touching from the impulse solver; "collision" from the analytic one, or
+        kind: "begin" or "end" of touching from the impulse solver, and "persist" where
+            `ImpulseSolver.event_impulse` asks for it; "collision" from the analytic one, or
             "impact without collision": friction that no force can satisfy.
         body_a, body_b: Names of the bodies.
         impulse: Sum of the normal impulses [N s]; 0 at the end of touching and for sensors.
+        point: Where they touch, world frame [m]: the contact of the largest impulse. Zero at the end of
+            touching and for sensors; so are the next two.
+        normal: There, unit, from b to a, world frame.
+        speed: There, of a relative to b before the impulse [m/s].
     """
 
     time: float
@@ -62,3 +72,22 @@ class ContactEvent(NamedTuple):
     body_a: str
     body_b: str
     impulse: float
+    point: Triple = (0.0, 0.0, 0.0)
+    normal: Triple = (0.0, 0.0, 0.0)
+    speed: float = 0.0
+
+    @classmethod
+    def of_values(cls, values: Sequence[Any]) -> "ContactEvent":
+        """From the values in their order, as JSON gives them back."""
+        time, kind, a, b, impulse, point, normal, speed = values
+        return cls(time, kind, a, b, impulse, tuple(point), tuple(normal), speed)
+
+
+def event_table(events: Sequence[ContactEvent]) -> NDArray[np.void]:
+    """Events as a structured array with their fields: `table[table["kind"] == "begin"]["impulse"]`."""
+    name = f"U{max((len(name) for e in events for name in (e.kind, e.body_a, e.body_b)), default=1)}"
+    fields = [
+        ("time", "f8"), ("kind", name), ("body_a", name), ("body_b", name), ("impulse", "f8"),
+        ("point", "f8", 3), ("normal", "f8", 3), ("speed", "f8"),
+    ]  # fmt: skip
+    return np.array(list(map(tuple, events)), dtype=fields)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .errors import SceneError
 from .files import write_whole
-from .report import ContactEvent, Report
+from .report import ContactEvent, Report, event_table
 
 SCHEMA, SCHEMA_VERSION = "topple-trajectory", 1
 STATE_WIDTHS = {"position": 3, "orientation": 4, "linear_velocity": 3, "angular_velocity": 3}
@@ -67,6 +67,11 @@ class Trajectory:
             digest.update(np.ascontiguousarray(getattr(self, name)[:, order], dtype="<f8").tobytes())
         return digest.hexdigest()
 
+    def event_table(self, impulse: float = 0.0) -> NDArray[np.void]:
+        """The events of at least so much impulse [N s] as a structured array, a field for each attribute."""
+        table = event_table(self.events)
+        return table[table["impulse"] >= impulse]
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a compressed npz without pickle; the file appears whole or not at all."""
         header = {"schema": SCHEMA, "version": SCHEMA_VERSION, "names": self.names}
@@ -106,5 +111,5 @@ class Trajectory:
             **arrays,
             names=tuple(header["names"]),
             report=Report.from_dict(header["report"]),
-            events=tuple(ContactEvent(*event) for event in header.get("events", ())),
+            events=tuple(map(ContactEvent.of_values, header.get("events", ()))),
         )

@@ -273,7 +273,7 @@ class AnalyticPipeline:
             update_all_derived(self.model, self.state)
             self.impulse[rows] += impulse
             if impact != "rest":
-                self._note_collisions("collision", contacts, impulse)
+                self._note_collisions("collision", contacts, u[rows], impulse)
 
     def find_forces(self) -> None:
         """Find the forces of resting contact, who is driven by them, and who is at rest."""
@@ -340,10 +340,11 @@ class AnalyticPipeline:
         resting = self.contacts.select(self.lasting)
         for rows in unsolved:
             island = resting.select(rows)
+            u = frame_velocity(island, self.state)
             impulse, _ = impulse_without_collision(island, self.model, self.state, b[rows])
             apply_impulses(island, impulse, self.model, self.state)
             update_all_derived(self.model, self.state)
-            self._note_collisions("impact without collision", island, impulse)
+            self._note_collisions("impact without collision", island, u, impulse)
 
     def _note_unsolved(self, body: NDArray[np.int64]) -> None:
         """Warn of an island that has no forces, by its bodies, shape (k, 2)."""
@@ -431,14 +432,21 @@ class AnalyticPipeline:
 
     # Reports ---------------------------------------------------------------------------------
 
-    def _note_collisions(self, kind: EventKind, contacts: ContactPoints, impulse: Array) -> None:
-        pairs: dict[tuple[int, int], float] = {}
-        for (a, b), p in zip(contacts.body.tolist(), impulse[:, 0].tolist(), strict=True):
-            if p > 0.0:
-                pairs[a, b] = pairs.get((a, b), 0.0) + p
-        self.events += [
-            ContactEvent(self.time, kind, self.names[a], self.names[b], p) for (a, b), p in pairs.items()
-        ]
+    def _note_collisions(self, kind: EventKind, contacts: ContactPoints, u: Array, impulse: Array) -> None:
+        """Note who collided with whom; u: velocities before, in the contacts' frames [m/s], shape (k, 3)."""
+        pairs: dict[tuple[int, int], list[int]] = {}
+        for row in np.flatnonzero(impulse[:, 0] > 0.0).tolist():
+            pairs.setdefault(tuple(contacts.body[row].tolist()), []).append(row)
+        for (a, b), rows in pairs.items():
+            row = max(rows, key=lambda i: float(impulse[i, 0]))
+            point = 0.5 * (contacts.arm[row] + self.state.c[[a, b]]).sum(axis=0)
+            self.events.append(
+                ContactEvent(
+                    self.time, kind, self.names[a], self.names[b], float(impulse[rows, 0].sum()),
+                    tuple(point.tolist()), tuple(contacts.normal[row].tolist()),
+                    float(np.linalg.norm(u[row])),
+                )
+            )  # fmt: skip
         self.guard.note_collision(self.time)
 
     # Saving and resuming ---------------------------------------------------------------------

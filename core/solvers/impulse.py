@@ -70,6 +70,8 @@ class ImpulseSolver:
             found, not the solution.
         sleeping: Leave bodies that are held at rest alone until something about them changes. A heap at
             rest then costs next to nothing, and moves no more than it would otherwise: not at all.
+        event_impulse: Where given, pairs that stay in touch are events, too, in each step in which the
+            impulse between them is at least so much [N s]; None notes only who begins and ceases to touch.
     """
 
     time_step: float = 1.0 / 240.0
@@ -77,12 +79,17 @@ class ImpulseSolver:
     max_iterations: int = 60
     shock_propagation: bool = True
     sleeping: bool = True
+    event_impulse: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("time_step", "tolerance"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0.0):
                 raise SolverError(f"ImpulseSolver: {name} must be a positive number, not {value}")
+        if self.event_impulse is not None and not self.event_impulse >= 0.0:
+            raise SolverError(
+                f"ImpulseSolver: event_impulse must be None or not negative, not {self.event_impulse}"
+            )
         if self.max_iterations < 1:
             raise SolverError(f"ImpulseSolver: max_iterations must be at least 1, not {self.max_iterations}")
 
@@ -146,7 +153,7 @@ class ImpulsePipeline:
         self.sensor = sensor
         self.trace = new_trace(model.bound)
         self.guard = PassageGuard(model.kind, sensor, shapes, colliders)
-        self.log = EventLog(names, colliders.body, bool(sensor.any()))
+        self.log = EventLog(names, colliders.body, bool(sensor.any()), settings.event_impulse)
         self.reach = np.zeros(n)
         self.net = np.zeros((n, 6))
         self.end_velocity = np.zeros((n, 6))
@@ -229,8 +236,9 @@ class ImpulsePipeline:
             count = self.contact_count
             normal_impulse = self.rows.impulse[:count, 0] + self.rows.collision[:count, 0]
             self.log.note(
-                self.contacts, count, normal_impulse, self.broad_phase.pairs, self.tolerance, self.time
-            )
+                self.contacts, count, normal_impulse, self.broad_phase.pairs, self.tolerance, self.time,
+                self.state.c, self.plan.start,
+            )  # fmt: skip
 
     def look_ahead(self, h: float) -> None:
         """Plan the coming step as free motion and find the contacts it may meet."""

@@ -66,6 +66,34 @@ def test_touch_events_carry_the_impulse():
     assert first.time == pytest.approx(np.sqrt(2 / 9.81), abs=1 / 240)
     assert first.impulse == pytest.approx(2.0 * np.sqrt(2 * 9.81) * 1.5, rel=1e-6)
     assert trajectory.events[1].kind == "end"
+    np.testing.assert_allclose(first.point, (0, 0, 0), atol=1e-3)
+    assert first.normal == (0.0, 0.0, 1.0)
+    assert first.speed == pytest.approx(np.sqrt(2 * 9.81), rel=1e-2)  # within a step of 1/240 s
+
+
+def test_table_of_events(tmp_path):
+    """A block that slides: it stays in touch with m g h a step, and slows down by mu g t."""
+    h, mu = 1 / 240, 0.25
+    block = topple.Body(
+        "block", topple.Box((1, 1, 1)), position=(0, 0, 0.5), mass=3.0, friction=mu,
+        linear_velocity=(2, 0, 0),
+    )  # fmt: skip
+    floor = topple.Body("floor", topple.Plane((0, 0, 1), 0), kind="static", friction=mu)
+    scene = topple.Scene(bodies=[floor, block])
+    solver = topple.ImpulseSolver(time_step=h, event_impulse=1e-3)
+    trajectory = topple.simulate(scene, seconds=0.5, solver=solver)
+    trajectory.save(tmp_path / "bake.npz")
+    loaded = topple.Trajectory.load(tmp_path / "bake.npz")
+    table = loaded.event_table()
+    assert (table["kind"] == ["begin"] + ["persist"] * 119).all()
+    assert set(table["body_a"]) == {"block"}
+    weight = 3.0 * 9.81 * h  # a step; the first one, in which the block sinks in, carries half of it
+    np.testing.assert_allclose(table["impulse"][60:], weight, rtol=1e-2)
+    assert len(loaded.event_table(impulse=0.75 * weight)) == 119
+    np.testing.assert_allclose(table["normal"], np.tile([0, 0, 1.0], (120, 1)), atol=1e-6)
+    np.testing.assert_allclose(table["speed"], 2.0 - mu * 9.81 * (table["time"] - h), atol=mu * 9.81 * h)
+    np.testing.assert_allclose(table["point"][:, 2], 0.0, atol=1e-4)
+    assert len(topple.simulate(scene, seconds=0.5).events) == 1
 
 
 def test_unknown_names_are_refused():
