@@ -9,6 +9,7 @@ import numpy as np
 
 CORNERS = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) / 2
 FACES = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+RELEASE = 4  # frame at which a thrown body is let go
 
 
 @dataclass
@@ -93,9 +94,9 @@ def run_builtin(things: list[Thing], settings: Settings, *, jump: bool = False) 
 
 
 def _throw(obj: bpy.types.Object, thing: Thing, settings: Settings) -> None:
-    """The built-in has no initial velocity: two animated frames give it one, as its manual advises."""
-    step = np.array(thing.velocity) / settings.fps
-    for frame, place in ((1, np.array(thing.at)), (3, np.array(thing.at) + 2 * step)):
+    """The built-in has no initial velocity: three animated steps give it one; after two it stands still."""
+    way = np.array(thing.velocity) / settings.fps * (RELEASE - 1)
+    for frame, place in ((1, np.array(thing.at)), (RELEASE, np.array(thing.at) + way)):
         obj.location = place
         obj.keyframe_insert("location", frame=frame)
     animation = obj.animation_data
@@ -107,7 +108,7 @@ def _throw(obj: bpy.types.Object, thing: Thing, settings: Settings) -> None:
     obj.rigid_body.kinematic = True
     obj.rigid_body.keyframe_insert("kinematic", frame=1)
     obj.rigid_body.kinematic = False
-    obj.rigid_body.keyframe_insert("kinematic", frame=3)
+    obj.rigid_body.keyframe_insert("kinematic", frame=RELEASE)
 
 
 def run_topple(things: list[Thing], settings: Settings, *, jump: bool = False) -> dict[str, np.ndarray]:
