@@ -132,23 +132,29 @@ def rotate_free(q, L, w, inv_inertia, axis_order, h):
 ENERGY_SLACK = 1.01  # rotational energy may rise by one in a hundred before it is held
 
 
+WILD_TURN = 2.0  # [rad] a step; see `spin_steadily`
+
+
 class MotionPlan(NamedTuple):
     """Motion of n bodies over one step; rows hold linear then angular velocity, world axes.
 
     mean: What positions follow: displacement / h [m/s, rad/s].
     end: Velocity at the end of the step. For smooth motion it is start + `change`.
     change: Velocity change over the step by what acts smoothly (gravity, lasting contacts).
+    spin: Mean angular velocity of free motion.
     """
 
     start: np.ndarray  # (n, 6)
     mean: np.ndarray  # (n, 6)
     change: np.ndarray  # (n, 6)
     end_minus_mean: np.ndarray  # (n, 6)
+    spin: np.ndarray  # [rad/s] (n, 3)
 
 
 def empty_plan(n: int) -> MotionPlan:
     """A plan for n bodies."""
-    return MotionPlan(*(np.zeros((n, 6)) for _ in range(4)))
+    start, mean, change, end_minus_mean = (np.zeros((n, 6)) for _ in range(4))
+    return MotionPlan(start, mean, change, end_minus_mean, spin=np.zeros((n, 3)))
 
 
 @inlined
@@ -181,6 +187,7 @@ def plan_free_motion(model, state, gravity, h, plan):
     for i in range(state.c.shape[0]):
         for k in range(3):
             plan.start[i, k], plan.start[i, 3 + k] = state.v[i, k], state.w[i, k]
+            plan.spin[i, k] = state.w[i, k]
         for k in range(6):
             plan.mean[i, k], plan.change[i, k], plan.end_minus_mean[i, k] = plan.start[i, k], 0.0, 0.0
         if model.kind[i] != DYNAMIC:
@@ -205,7 +212,7 @@ def plan_free_motion(model, state, gravity, h, plan):
             q_end = rotate_free(q, L, w, model.inv_inertia[i], model.axis_order[i], h)
             spin = mean_spin(q, q_end, w, h)
         for k in range(3):
-            plan.mean[i, 3 + k] = spin[k]
+            plan.mean[i, 3 + k], plan.spin[i, k] = spin[k], spin[k]
             plan.change[i, 3 + k] = 2.0 * (spin[k] - w[k])
             plan.end_minus_mean[i, 3 + k] = spin[k] - w[k]
 
@@ -232,6 +239,27 @@ def _keep_spin_energy(model, state, i, q_end):
         state.L[i, 0], state.L[i, 1], state.L[i, 2] = turned
 
 
+@inner
+def spin_steadily(plan, i, h):
+    """Plan that a body which turns far in the step keeps its angular velocity.
+
+    The turn that leads from one orientation to the next says nothing of the velocities on the way: near a
+    whole turn its axis may be any. Contacts are solved for the velocity of the start instead; where none
+    acts, the body turns as planned (see `move_bodies`).
+    """
+    w = plan.start[i, 3], plan.start[i, 4], plan.start[i, 5]
+    if vec3.dot(w, w) * h * h > WILD_TURN * WILD_TURN:
+        for k in range(3, 6):
+            plan.mean[i, k], plan.change[i, k], plan.end_minus_mean[i, k] = plan.start[i, k], 0.0, 0.0
+
+
+@inlined
+def _is_steady(plan, i):
+    """Whether a body is to keep its angular velocity, to the bit."""
+    mean, start = plan.mean[i], plan.start[i]
+    return mean[3] == start[3] and mean[4] == start[4] and mean[5] == start[5]
+
+
 @kernel
 def move_bodies(model, state, plan, gravity, h):
     """Move every body by its mean velocity and let gravity and damping act on its momentum.
@@ -244,6 +272,9 @@ def move_bodies(model, state, plan, gravity, h):
             continue
         for k in range(3):
             state.c[i, k] += h * plan.mean[i, k]
+        if _is_steady(plan, i):
+            for k in range(3):
+                plan.mean[i, 3 + k] = plan.spin[i, k]
         turn = quat.exp((h * plan.mean[i, 3], h * plan.mean[i, 4], h * plan.mean[i, 5]))
         q = quat.normalize(quat.multiply(turn, quat.load(state.q, i)))
         state.q[i, 0], state.q[i, 1], state.q[i, 2], state.q[i, 3] = q

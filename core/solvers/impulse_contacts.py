@@ -22,6 +22,7 @@ from ..dynamics.contact_rows import (
     relative_velocity,
     to_world,
 )
+from ..dynamics.motion import spin_steadily
 from ..jit import inlined, inner, kernel
 from ..math3 import mat3, quat, vec3
 
@@ -71,6 +72,8 @@ def warm_start(kind, masses, contacts, rows, count, h, gravity_speed, plan, net)
     for c in range(count):
         if rows.asleep[c]:
             continue
+        for side in range(2):
+            spin_steadily(plan, contacts.body[c, side], h)
         p = vec3.load(rows.impulse, c)
         if p[0] == 0.0 or _turns_far(masses, contacts, c, h, plan.start):
             for k in range(3):

@@ -70,7 +70,8 @@ ROCKING = np.sqrt(9.81 * SIDE * (np.sqrt(2.0) - 1.0))
 
 @pytest.mark.parametrize(("size", "speed"), [
     ((1.0, 1.0, 1e-3), 1e-3), ((1e-3, 1.0, 0.5), 1e-3), ((1.0, SIDE, SIDE), ROCKING),
-], ids=["sheet", "blade", "needle"])  # fmt: skip
+    ((SIDE, SIDE, 1.0), ROCKING),
+], ids=["sheet", "blade", "needle", "needle that rolls a turn a step"])  # fmt: skip
 def test_thin_bodies(size, speed, figure):
     """Sheets and blades of a millimetre fall and rest; a needle may still rock: v^2 < (sqrt 2 - 1) g side."""
     body = topple.Body("thin", topple.Box(size), position=(0, 0, 0.8), orientation=(0.9, 0.3, 0.2, 0.1))
