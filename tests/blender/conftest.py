@@ -1,10 +1,20 @@
 """Every Blender test starts with the add-on registered and an empty file open."""
 
+import platform
 from collections.abc import Iterator
 
 import bpy
+import numba
+import numpy as np
 import pytest
+import scipy
 from topple_extension.addon import registration
+
+
+def pytest_report_header() -> str:
+    """Told for `scripts/test_versions`, whose table has these in its columns."""
+    versions = (bpy.app.version_string, platform.python_version(), np.__version__)
+    return "tested in: " + " | ".join((*versions, scipy.__version__, numba.__version__))
 
 
 @pytest.fixture(scope="session", autouse=True)
