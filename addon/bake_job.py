@@ -55,6 +55,8 @@ class BakeJob:
 
     def __post_init__(self) -> None:
         self._cancel = threading.Event()
+        self._go_on, self._resting = threading.Event(), threading.Event()
+        self._go_on.set()
         self._events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._usual_interval: float | None = None
@@ -89,9 +91,19 @@ class BakeJob:
             self.take(event)
             progress(self.state, self.done, self.request.frames)
 
+    def rest(self) -> bool:
+        """Ask the thread to rest after the frame it is at, until `go_on`; returns whether it rests by now."""
+        self._go_on.clear()
+        return self._resting.is_set()
+
+    def go_on(self) -> None:
+        """Let the thread work again."""
+        self._go_on.set()
+
     def cancel(self) -> None:
         """Ask the work to end after the frame it is at; the frames so far are kept."""
         self._cancel.set()
+        self.go_on()
 
     def join(self, seconds: float) -> bool:
         """Wait for the thread; returns whether it has ended."""
@@ -110,6 +122,10 @@ class BakeJob:
         try:
             for event in bake(self.request, self._cancel.is_set):
                 self._events.put(event)
+                if isinstance(event, FrameBaked) and not self._go_on.is_set():
+                    self._resting.set()
+                    self._go_on.wait()
+                    self._resting.clear()
         finally:
             self._events.put(None)
 

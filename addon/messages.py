@@ -94,8 +94,7 @@ def carried(kind: str, ancestor: str) -> str:
 
 def constraints_left_out(names: list[str]) -> str:
     """Rigid body constraints that have no counterpart."""
-    listed = ", ".join(f"'{name}'" for name in names[:5]) + (" and others" if len(names) > 5 else "")
-    return f"these rigid body constraints are left out, as Topple's bodies have none yet: {listed}"
+    return f"these rigid body constraints are left out, as Topple's bodies have none yet: {_listed(names)}"
 
 
 def bodies_done(what: str, bodies: int) -> str:
@@ -157,6 +156,11 @@ def length(metres: float) -> str:
         if metres >= size:
             return f"{metres / size:.3g} {unit}"
     return f"{metres * 1e6:.3g} µm"
+
+
+def overlap(depth: float) -> str:
+    """How deep two bodies overlap [m]."""
+    return f"overlap {length(depth)}"
 
 
 def note(name: str, text: str) -> str:
@@ -285,8 +289,7 @@ def keyframes_written(objects: int, frames: int) -> str:
 
 def objects_gone(names: list[str]) -> str:
     """Objects that were deleted while their bodies were baked."""
-    listed = ", ".join(f"'{name}'" for name in names[:3]) + (" and others" if len(names) > 3 else "")
-    return f"{listed} no longer exist and were left out: bake again, or undo the deletion and resume"
+    return f"{_listed(names)} no longer exist and were left out: bake again, or undo the deletion and resume"
 
 
 def cannot_delete_cache(path: str, reason: str) -> str:
@@ -331,6 +334,11 @@ def changed(names: list[str], more: int) -> str:
 def cannot_go_on(changes: str) -> str:
     """A bake that cannot be resumed and begins anew."""
     return f"baked from the start: {changes or 'no frame to go on from was found'}"
+
+
+def _listed(names: list[str]) -> str:
+    """Names of objects, the first few."""
+    return ", ".join(f"'{name}'" for name in names[:4]) + (" and others" if len(names) > 4 else "")
 
 
 def _count(number: int, singular: str, plural: str) -> str:

@@ -14,6 +14,7 @@ FORCE_LENGTH = 0.5  # length of the longest force of a frame, relative to the me
 VELOCITY_SECONDS = 0.1  # a velocity is drawn as the way of so much time [s]
 HEAD_LENGTH, HEAD_WIDTH = 0.15, 0.05  # of an arrow, relative to its length
 CIRCLE = 24  # corners of a circle
+LABELS = 20  # overlaps that are labelled, the deepest ones
 
 
 class Lines(NamedTuple):
@@ -149,6 +150,17 @@ def deep_bodies(frame: BakedFrame, tolerance: float) -> np.ndarray:
     deep = np.zeros(len(frame.position), dtype=bool)
     deep[frame.contact_body[frame.contact_depth > tolerance].ravel()] = True
     return deep
+
+
+def deepest_contacts(frame: BakedFrame, tolerance: float) -> np.ndarray:
+    """The deepest contact of each pair of bodies that overlap by more than a tolerance [m], deepest first.
+
+    At most `LABELS`, as indices of the frame's contacts.
+    """
+    deep = np.flatnonzero(frame.contact_depth > tolerance)
+    deep = deep[np.argsort(-frame.contact_depth[deep], kind="stable")]
+    _, first = np.unique(np.sort(frame.contact_body[deep], axis=1), axis=0, return_index=True)
+    return deep[np.sort(first)][:LABELS]
 
 
 def _circle(radius: float, axis: int) -> np.ndarray:

@@ -10,6 +10,7 @@ from . import (
     live_bakes,
     operators,
     overlay,
+    overlay_labels,
     panels,
     plot_icons,
     properties,
@@ -38,6 +39,7 @@ def register() -> None:
     bpy.types.VIEW3D_MT_object.append(panels.draw_object_menu)
     handlers.add()
     overlay.add()
+    overlay_labels.add()
     plot_icons.add()
     _commands.append(bpy.utils.register_cli_command(cli.COMMAND, cli.run))
 
@@ -46,6 +48,7 @@ def unregister() -> None:
     """Remove what `register` added, in reverse order."""
     bpy.utils.unregister_cli_command(_commands.pop())
     plot_icons.remove()
+    overlay_labels.remove()
     overlay.remove()
     handlers.remove()
     bpy.types.VIEW3D_MT_object.remove(panels.draw_object_menu)

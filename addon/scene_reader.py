@@ -102,7 +102,9 @@ def read_steps(context: bpy.types.Context) -> Steps[SceneReading]:
     yield
 
     with _frame_kept(blender_scene), originals_shown(dynamic.values()):
+        yield
         blender_scene.frame_set(first_frame)
+        yield
         starts: dict[str, ObjectStart] = {}
         for some in batches(objects):
             found = read_starts(some, context.evaluated_depsgraph_get())

@@ -51,6 +51,12 @@ def changes_since(
     return _seen[key]
 
 
+def postpone(seconds: float) -> None:
+    """Do not look for so long: the window's thread has other work to do bit by bit."""
+    global _next_look
+    _next_look = clock.monotonic() + seconds
+
+
 def forget() -> None:
     """Drop what was seen."""
     _seen.clear()

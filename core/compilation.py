@@ -47,7 +47,7 @@ from .solvers.impulse import ImpulseSolver, build_pipeline
 # What the processes run: the core under the name it has here (in Blender a long one, of packages that only
 # Blender can import), so that all find each other's kernels.
 _PROCESS = """
-import gc, importlib, sys, types
+import gc, importlib.util, sys, types
 name, folder, half = sys.argv[1:]
 parents = name.split(".")[:-1]
 for i in range(len(parents)):
@@ -185,11 +185,15 @@ def _compile_analytic() -> None:
 
 @contextmanager
 def _garbage_left_alone() -> Iterator[None]:
-    """Compiling makes millions of objects that live on; looking through them for garbage costs 5 %."""
+    """Compiling makes millions of objects that live on; looking through them for garbage costs 5 %.
+
+    Nor does anyone look through them later: that would stop all threads for a second, again and again.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
+        gc.freeze()
         if enabled:
             gc.enable()

@@ -1,5 +1,6 @@
 """Arguments of scenes and bodies turned into checked values."""
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,18 +22,15 @@ class Reader:
 
     def array(self, field: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Finite float64 numbers of a given shape; -1 stands for any length."""
-        wanted = (
-            "(" + ", ".join("k" if n < 0 else str(n) for n in shape) + ("," if len(shape) == 1 else "") + ")"
-        )
         try:
             array = np.array(value, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise self.error(field, f"is {value!r}; give numbers of shape {wanted}") from error
+            raise self.error(field, f"is {value!r}; give numbers of shape {_in_words(shape)}") from error
         fits = array.ndim == len(shape) and all(
             n < 0 or n == m for n, m in zip(shape, array.shape, strict=True)
         )
         if not fits:
-            raise self.error(field, f"has shape {array.shape}; give numbers of shape {wanted}")
+            raise self.error(field, f"has shape {array.shape}; give numbers of shape {_in_words(shape)}")
         if not np.isfinite(array).all():
             raise self.error(field, "has a value that is not finite; replace it")
         array += 0.0  # -0.0 becomes 0.0, so that both give the same bits
@@ -43,7 +41,8 @@ class Reader:
         self, field: str, value: float, *, low: float = -np.inf, high: float = np.inf, above: float = -np.inf
     ) -> float:
         """A finite number within limits."""
-        number = float(self.array(field, value, ()))
+        plain = isinstance(value, float) and math.isfinite(value)
+        number = float(value if plain else self.array(field, value, ())) + 0.0
         if number <= above:
             raise self.error(field, f"is {number:g}; make it greater than {above:g}")
         if number < low:
@@ -80,3 +79,8 @@ class Reader:
         """Three truth values."""
         x, y, z = (bool(flag) for flag in self.array(field, tuple(value), (3,)))
         return x, y, z
+
+
+def _in_words(shape: tuple[int, ...]) -> str:
+    """A shape with k for any length."""
+    return str(tuple(shape)).replace("-1", "k")

@@ -419,7 +419,7 @@ def _mass_values(
 
 
 def _one_a_line(document: dict[str, Any]) -> str:
-    """JSON with a line for each item of a list: quick to write, and a change of a body changes its line alone."""
+    """JSON with a line for each item of a list: quick to write, and a body that changes, changes its line."""
     return (
         "{\n"
         + ",\n".join(f"{json.dumps(name)}: {_lines(value)}" for name, value in document.items())

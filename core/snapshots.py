@@ -64,7 +64,7 @@ def _describe(value: Any, arrays: list[np.ndarray]) -> Any:
     if isinstance(value, dict):
         return {"dict": [[_describe(k, arrays), _describe(v, arrays)] for k, v in value.items()]}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        if all(type(item) in _PLAIN for item in value):  # events, of which there are many
+        if all(map(_is_plain, value)):  # events, of which there are many
             return {"named": type(value).__name__, "values": value}
         return {"named": type(value).__name__, "items": [_describe(item, arrays) for item in value]}
     for name, group in _GROUPS.items():
@@ -72,6 +72,11 @@ def _describe(value: Any, arrays: list[np.ndarray]) -> Any:
             items = sorted(value) if group is set else value
             return {name: [_describe(item, arrays) for item in items]}
     raise TypeError(f"a snapshot cannot keep a {type(value).__name__}")
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether JSON keeps a value as it is, or as the list that a tuple becomes."""
+    return type(value) in _PLAIN or (type(value) is tuple and all(type(item) in _PLAIN for item in value))
 
 
 def _rebuild(node: Any, archive: Any, types: dict[str, type]) -> Any:
@@ -82,7 +87,8 @@ def _rebuild(node: Any, archive: Any, types: dict[str, type]) -> Any:
     if "dict" in node:
         return {_rebuild(k, archive, types): _rebuild(v, archive, types) for k, v in node["dict"]}
     if "values" in node:
-        return types[node["named"]](*node["values"])
+        values = node["values"]
+        return types[node["named"]](*(tuple(item) if type(item) is list else item for item in values))
     if "named" in node:
         return types[node["named"]](*(_rebuild(item, archive, types) for item in node["items"]))
     (name, items), *_ = node.items()

@@ -10,6 +10,7 @@ from bpy.props import BoolProperty, EnumProperty
 
 from ... import core
 from .. import live_bakes, messages, watch
+from ..show_pace import ShowPace
 from ..slices import Slices, completed
 from .behind_window import BehindWindow
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 PROGRESS_STEPS = 1000
 SLICE = 0.04  # seconds of reading between two redraws of the window
-PAUSE = 4.0  # rest after drawing a frame while the bake goes on, in units of the time that took
+PROGRESS_EVERY = 0.25  # seconds between two pictures of the progress: drawing a sidebar takes a tenth of them
 
 
 class Bake(BehindWindow, bpy.types.Operator):
@@ -49,7 +50,8 @@ class Bake(BehindWindow, bpy.types.Operator):
     )
 
     _reading = None  # the work before the bake, until it is done
-    _drawing = False  # whether the window has drawn a frame of the bake since the last tick
+    _pace = None  # when to show frames, from the first one on
+    _next_progress = 0.0  # time of the next picture of the progress
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -64,8 +66,7 @@ class Bake(BehindWindow, bpy.types.Operator):
             return self.execute(context)
         self._reading = Slices(self._prepare(context))
         self._scene = context.scene.name
-        self._frame, self._shown = context.scene.frame_current, -1
-        self._last_tick = self._next_show = clock.monotonic()
+        self._frame = context.scene.frame_current
         return self._listen(context)
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
@@ -86,9 +87,13 @@ class Bake(BehindWindow, bpy.types.Operator):
         bake = live_bakes.of_scene(scene)
         ended = bake.job.tick()
         self._show(scene, bake)
-        redraw_panels(context)
-        context.workspace.status_text_set(None if ended else messages.baking(bake.job))
-        return self._finish(context, scene, bake) if ended else {"PASS_THROUGH"}
+        if ended:
+            return self._finish(context, scene, bake)
+        if clock.monotonic() > self._next_progress:
+            self._next_progress = clock.monotonic() + PROGRESS_EVERY
+            redraw_panels(context)
+            context.workspace.status_text_set(messages.baking(bake.job))
+        return {"PASS_THROUGH"}
 
     def cancel(self, context: bpy.types.Context) -> None:
         """Blender closes, or loads another file."""
@@ -135,6 +140,7 @@ class Bake(BehindWindow, bpy.types.Operator):
         if event.type != "TIMER":
             return {"RUNNING_MODAL"}
         context.workspace.status_text_set(messages.READING)
+        watch.postpone(seconds=1.0)
         try:
             if not reading.advance(SLICE):
                 return {"RUNNING_MODAL"}
@@ -159,23 +165,20 @@ class Bake(BehindWindow, bpy.types.Operator):
         """Show the latest frame while more come, no oftener than the window can draw it with ease."""
         from .. import preview
 
-        now = clock.monotonic()
-        if self._drawing:
-            self._next_show = now + PAUSE * (now - self._last_tick)
-        self._last_tick, self._drawing = now, False
-        if not bake.frames or len(bake.frames) == self._shown:
-            return
-        if self._shown < 0:
-            preview.begin(bake)
-        self._shown = len(bake.frames)
-        if scene.topple.follow and clock.monotonic() > self._next_show:
+        if self._pace is None:
+            if not bake.frames or not (bake.job.rest() or bake.job.ended):
+                return
+            preview.begin(bake)  # takes five times as long while the thread computes
+            bake.job.go_on()
+            self._pace = ShowPace(bake.job, clock.monotonic())
+        if self._pace.due(clock.monotonic(), wanted=scene.topple.follow):
             scene.frame_set(bake.first_frame + len(bake.frames) - 1)
-            self._drawing = True
 
     def _finish(
         self, context: bpy.types.Context, scene: bpy.types.Scene, bake: "live_bakes.LiveBake"
     ) -> set[str]:
         self._stop(context)
+        redraw_panels(context)
         if scene.topple.follow:
             scene.frame_set(self._frame)
         if bake.job.state == "failed":

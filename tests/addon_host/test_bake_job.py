@@ -102,6 +102,30 @@ def test_time_left_follows_the_pace():
     assert job.seconds_left == pytest.approx(2.0 * 6 - 0.5)
 
 
+def test_the_thread_rests_when_asked(whole):
+    job = BakeJob(request())
+    job.rest()
+    job.start()
+    wait_for(job, lambda: job.rest() and job.frames)
+    time.sleep(0.1)
+    job.tick()
+    assert len(job.frames) == 1
+    job.go_on()
+    wait_for(job, lambda: job.ended)
+    assert_same(job.frames, whole.frames)
+
+
+def test_a_bake_at_rest_can_be_cancelled():
+    job = BakeJob(request())
+    job.rest()
+    job.start()
+    wait_for(job, lambda: job.rest() and job.frames)
+    job.cancel()
+    assert job.join(10.0)
+    job.tick()
+    assert job.state == "cancelled"
+
+
 def test_cancel_keeps_the_frames_so_far(tmp_path, whole):
     store = CacheStore(tmp_path / "bake")
     job = BakeJob(request(100000, store=store))

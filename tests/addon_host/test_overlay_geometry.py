@@ -1,5 +1,7 @@
 """What the overlay draws lies where the bodies and contacts are."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import topple
@@ -89,3 +91,12 @@ def test_velocities_and_deep_contacts():
     _, frame = crate_at_rest()
     assert not geometry.deep_bodies(frame, 1e-3).any()
     assert geometry.deep_bodies(frame, -1.0).all()
+
+
+def test_the_deepest_contact_of_each_pair_is_labelled():
+    _, frame = crate_at_rest()
+    depth = np.array([0.1, 0.3, 0.2, 0.05, 0.4])
+    body = np.array([[0, 1], [1, 0], [2, 1], [2, 1], [3, 4]], dtype=np.int32)
+    frame = replace(frame, contact_body=body, contact_depth=depth)
+    np.testing.assert_array_equal(geometry.deepest_contacts(frame, 0.15), [4, 1, 2])
+    assert len(geometry.deepest_contacts(frame, 0.5)) == 0

@@ -3,6 +3,7 @@
 import bpy
 import pytest
 from blender.objects import add_cube, add_empty, make_body
+from topple import compilation
 from topple_extension.addon import panels, registration, simulation_panels, watch
 
 
@@ -28,6 +29,13 @@ def test_ten_times_leaves_nothing():
         registration.register()
     assert registered() == before
     assert len(handlers()) == len(set(handlers())) + 2  # one of them hears of three events
+
+
+def test_the_solver_is_compiled_by_processes_of_its_own():
+    """Blender's Python starts them under the name that the core has here; what is silent must not fail."""
+    process = compilation._start_process("_small_scene")
+    assert process is not None
+    assert process.wait() == 0
 
 
 class Layout:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import bpy
+from bpy_extras.view3d_utils import location_3d_to_region_2d
+from mathutils import Vector
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "scripts"))
 import checkout
@@ -116,6 +118,27 @@ def click(x: int, y: int) -> Script:
     yield 0.1
     window().event_simulate(type="LEFTMOUSE", value="RELEASE", x=x, y=y)
     yield 0.1
+
+
+def drag(start: tuple[int, int], end: tuple[int, int], steps: int = 8) -> Script:
+    """Press the left button at one place of the window, move the mouse to another, and let it go."""
+    for turn in (1, 0):  # what lies under the mouse is found when it moves
+        move_mouse(start[0] - turn, start[1])
+        yield 0.3
+    window().event_simulate(type="LEFTMOUSE", value="PRESS", x=start[0], y=start[1])
+    yield 0.1
+    for step in range(1, steps + 1):
+        move_mouse(*(a + (b - a) * step // steps for a, b in zip(start, end, strict=True)))
+        yield 0.1
+    window().event_simulate(type="LEFTMOUSE", value="RELEASE", x=end[0], y=end[1])
+    yield 0.3
+
+
+def pixel_of(place: Vector) -> tuple[int, int]:
+    """Where a place of the scene is drawn in the window."""
+    space = region("WINDOW", "VIEW_3D")
+    x, y = location_3d_to_region_2d(space, area("VIEW_3D").spaces[0].region_3d, place)
+    return space.x + round(x), space.y + round(y)
 
 
 def command_under_mouse(of: str, space: bpy.types.Region) -> str:

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import bpy
+from mathutils import Euler, Vector
 
 sys.path.insert(0, str(Path(__file__).parent))
 import harness
@@ -37,10 +38,41 @@ def location(name: str, frame: int) -> tuple:
     return tuple(bpy.data.objects[name].location)
 
 
+def drag_velocity(crate: bpy.types.Object) -> harness.Script:
+    """Give a body a velocity by its arrow's tip, seen from the front; undo takes it back."""
+    from topple_extension.addon import velocity_gizmo
+
+    view = harness.area("VIEW_3D").spaces[0].region_3d
+    kept = view.view_rotation.copy()
+    view.view_rotation = Euler((math.radians(90), 0, 0)).to_quaternion()
+    bpy.ops.object.select_all(action="DESELECT")
+    bpy.context.view_layer.objects.active = crate
+    crate.topple.linear_velocity = (2, 0, 0)
+    bpy.context.scene.topple.drag_velocity = True
+    bpy.ops.ed.undo_push(message="before the drag")
+    yield 1.0
+    start = harness.pixel_of(velocity_gizmo.end_of_arrow(crate))
+    goal = velocity_gizmo.start_of_arrow(crate) + Vector((-1.5, 0, 2))
+    yield from harness.drag(start, harness.pixel_of(goal))
+    harness.screenshot(PICTURES / "velocity.png")
+    dragged = Vector(crate.topple.linear_velocity)
+    pixel = view.view_distance / harness.region("WINDOW", "VIEW_3D").width  # about; a tip has several
+    expected = Vector((-1.5, 0, 2)) / velocity_gizmo.SECONDS
+    assert (dragged - expected).length < 4 * pixel / velocity_gizmo.SECONDS, (dragged, expected)
+    bpy.ops.ed.undo()
+    yield 0.5
+    crate = bpy.data.objects["crate"]
+    assert tuple(crate.topple.linear_velocity) == (2, 0, 0), crate.topple.linear_velocity[:]
+    crate.topple.linear_velocity = (0, 0, 0)
+    bpy.context.scene.topple.drag_velocity = False
+    view = harness.area("VIEW_3D").spaces[0].region_3d
+    view.view_rotation = kept
+    yield 0.5
+
+
 def script() -> harness.Script:
     from topple_extension.addon import live_bakes
 
-    scene = bpy.context.scene
     PICTURES.mkdir(parents=True, exist_ok=True)
     build_scene(7)
     yield from harness.show_sidebar()
@@ -51,6 +83,9 @@ def script() -> harness.Script:
     bpy.data.objects["crate"].select_set(True)
     bpy.ops.topple.add_bodies("INVOKE_DEFAULT", kind="DYNAMIC")
     assert bpy.data.objects["crate"].topple.enabled
+
+    yield from drag_velocity(bpy.data.objects["crate"])
+    scene = bpy.context.scene
 
     # Bake, cancel with Esc, look at what is kept.
     yield from harness.press("topple.bake(")

@@ -105,9 +105,7 @@ def script() -> harness.Script:
     yield 2.0
     too_long = []
     for shown in (False, True):
-        # Drawing is not the bake's; but it takes twice as long while the solver has half of all processors.
-        drawing = 2.0 * seconds_to_show_a_frame()
-        print(f"longest it takes to draw a frame without a bake: {drawing / 2.0:.3f} s", flush=True)
+        print(f"longest of it that is drawing, without a bake: {seconds_to_show_a_frame():.3f} s", flush=True)
         yield from bake(ticks, shown=shown)
         pauses = longest_pauses(ticks)
         figures = ", ".join(f"{stage} {pause:.3f} s" for stage, pause in pauses.items())
@@ -115,8 +113,8 @@ def script() -> harness.Script:
             f"longest pauses with {SIDE**3} bodies, {'shown' if shown else 'not shown'}: {figures}",
             flush=True,
         )
-        pauses.pop("compile", None)
-        too_long += [stage for stage, pause in pauses.items() if pause > LONGEST + drawing]
+        pauses.pop("compile", None)  # on a machine's first bake
+        too_long += [stage for stage, pause in pauses.items() if pause > LONGEST]
         yield 1.0
     assert not too_long, f"the timer fired later than after {LONGEST} s while: {', '.join(too_long)}"
 
