@@ -4,6 +4,7 @@ from __future__ import annotations  # naming core's types must not load the solv
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -85,6 +86,29 @@ def capture(simulation: core.Simulation, fps: float, deepest: float, seconds: fl
         contact_force=force,
         contact_depth=-contacts.separation,
         figures=np.array([deepest, simulation.energy(), seconds]),
+    )
+
+
+class BodyPaths(NamedTuple):
+    """What keyframes are made of.
+
+    Attributes:
+        names: Bodies in the order of the arrays.
+        position: Body origins [m], shape (frames, bodies, 3).
+        orientation: Quaternions (w, x, y, z), shape (frames, bodies, 4).
+    """
+
+    names: tuple[str, ...]
+    position: np.ndarray
+    orientation: np.ndarray
+
+
+def paths_of(frames: list[BakedFrame], names: tuple[str, ...]) -> BodyPaths:
+    """The bodies' paths over the frames."""
+    return BodyPaths(
+        names,
+        np.stack([frame.position for frame in frames]),
+        np.stack([frame.orientation for frame in frames]),
     )
 
 

@@ -129,7 +129,7 @@ def _bake(request: BakeRequest, cancelled: Callable[[], bool]) -> Iterator[Event
         keeper.keep(0, frame, simulation)
         yield FrameBaked(frame)
     outcome: Literal["finished", "cancelled"] = "finished"
-    index = start
+    index, movable = start, _movable(scene)
     for index in range(start + 1, request.frames + 1):
         if cancelled():
             index, outcome = index - 1, "cancelled"
@@ -141,9 +141,10 @@ def _bake(request: BakeRequest, cancelled: Callable[[], bool]) -> Iterator[Event
         keeper.keep(index, frame, simulation)
         yield from keeper.notes()
         yield FrameBaked(frame)
-        still = 0 if frame.moving[_movable(scene)].any() else still + 1
-        if request.until_rest is not None and still >= request.until_rest * request.fps:
-            break
+        if request.until_rest is not None:
+            still = 0 if frame.moving[movable].any() else still + 1
+            if still >= request.until_rest * request.fps:
+                break
     report = _report(simulation, notes, worst)
     keeper.close(index, report, simulation)
     yield from keeper.notes()

@@ -47,7 +47,7 @@ def write_keyframes(
     objects = bake.objects()
     if selected_only:
         objects = {name: obj for name, obj in objects.items() if obj.select_get()}
-    write_trajectory(bake.keyed, bake.trajectory(), bake.unit, bake.first_frame, objects, choice, nla=nla)
+    write_trajectory(bake.keyed, bake.paths(), bake.unit, bake.first_frame, objects, choice, nla=nla)
     context.view_layer.update()
     return len(objects)
 

@@ -37,7 +37,7 @@ JOINED = {
 }
 # Frames between checkpoints at first (one takes as long as many frames take to be written); twice as many
 # whenever more than this many checkpoints would be kept:
-CHECKPOINT_EVERY = 40
+CHECKPOINT_EVERY = 50
 CHECKPOINTS = 8
 
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile)
@@ -84,6 +84,7 @@ class CacheStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._interval = CHECKPOINT_EVERY
+        self._newest: int | None = None  # frame of the checkpoint that was written last
 
     # Writing ---------------------------------------------------------------------------------
 
@@ -95,7 +96,7 @@ class CacheStore:
         """
         self.clear()
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._interval = CHECKPOINT_EVERY
+        self._interval, self._newest = CHECKPOINT_EVERY, None
         core.write_whole(self.folder / "objects.npz", _npz(objects))
         self.keep_scene(scene)
         self.keep_header(header)
@@ -115,9 +116,10 @@ class CacheStore:
 
     def keep_checkpoint(self, index: int, save: Callable[[Path], None], *, always: bool = False) -> None:
         """Write what a bake resumes from, at some of the frames; `save` writes it to a path."""
-        if not always and index % self._interval:
+        if index == self._newest or (index % self._interval and not always):
             return
-        save(self.folder / f"checkpoint_{index:06}")
+        save(self._checkpoint(index))
+        self._newest = index
         while len(self.checkpoints()) > CHECKPOINTS:
             self._interval *= 2
             for kept in self.checkpoints():
@@ -130,6 +132,7 @@ class CacheStore:
 
     def drop_after(self, index: int) -> None:
         """Delete the frames and checkpoints after a frame."""
+        self._newest = None
         for pattern in ("frame_*.npz", "checkpoint_*"):
             for path in self.folder.glob(pattern):
                 if _number(path) > index:

@@ -51,20 +51,25 @@ def write_curves(holder: Any, path: str, frames: np.ndarray, values: np.ndarray)
     """Write one linear F-curve per channel.
 
     Args:
-        holder: From `assign_with_curve_holder`; has no curve of this path.
+        holder: From `assign_with_curve_holder`; its curves of this path, if any, have as many keyframes.
         path: RNA path, for example "location".
         frames: Frame numbers, shape (frames,).
         values: Channel values, shape (frames, channels).
     """
-    group = holder.groups.get(GROUP) or holder.groups.new(GROUP)
+    known = {curve.array_index: curve for curve in holder.fcurves if curve.data_path == path}
     points = np.empty((len(frames), 2), dtype=np.float32)
     points[:, 0] = frames
-    linear = np.full(len(frames), LINEAR, dtype=np.int32)
     for channel in range(values.shape[1]):
         points[:, 1] = values[:, channel]
-        curve = holder.fcurves.new(path, index=channel)
-        curve.group = group
-        curve.keyframe_points.add(len(frames))
+        curve = known.get(channel) or _new_curve(holder, path, channel, len(frames))
         curve.keyframe_points.foreach_set("co", points.ravel())
-        curve.keyframe_points.foreach_set("interpolation", linear)
         curve.update()
+
+
+def _new_curve(holder: Any, path: str, channel: int, count: int) -> bpy.types.FCurve:
+    """A curve with so many linear keyframes, which lie anywhere."""
+    curve = holder.fcurves.new(path, index=channel)
+    curve.group = holder.groups.get(GROUP) or holder.groups.new(GROUP)
+    curve.keyframe_points.add(count)
+    curve.keyframe_points.foreach_set("interpolation", np.full(count, LINEAR, dtype=np.int32))
+    return curve

@@ -17,7 +17,7 @@ import bpy
 
 from .. import core
 from . import messages, watch
-from .bake_frames import BakedFrame, trajectory_of
+from .bake_frames import BakedFrame, BodyPaths, paths_of, trajectory_of
 from .bake_job import BakeJob
 from .bake_work import BakeRequest
 from .cache_store import BakeHeader, CacheStore, cache_folder
@@ -145,6 +145,10 @@ class LiveBake:
         """Who touched whom, so far as the bake has ended."""
         assert self.header is not None
         return events_of(self.outcome.get("events", ()), self.first_frame, self.header.fps)
+
+    def paths(self) -> BodyPaths:
+        """The bodies' paths over the frames so far."""
+        return paths_of(self.frames, self.names)
 
     def trajectory(self) -> core.Trajectory:
         """The frames so far as the core's trajectory."""

@@ -142,8 +142,13 @@ def begin_preview(obj: bpy.types.Object) -> bpy.types.Action | None:
 
 def assign_action_without_place(obj: bpy.types.Object, before: AnimationState) -> Any:
     """Give an object an action of ours, with the curves of the one before but for the place; its holder."""
-    action = _new_action(before)
-    action.name = f"{obj.name} Topple Bake"
+    name = f"{obj.name} Topple Bake"
+    if animates_more(before):
+        assert before.action is not None
+        action = before.action.copy()
+        action.name = name
+    else:
+        action = bpy.data.actions.new(name)
     action[BAKE_MARK] = True
     holder = assign_with_curve_holder(obj, action, before.slot_identifier)
     for curve in [curve for curve in holder.fcurves if curve.data_path in TRANSFORM_PATHS]:
@@ -151,13 +156,23 @@ def assign_action_without_place(obj: bpy.types.Object, before: AnimationState) -
     return holder
 
 
-def _new_action(before: AnimationState) -> bpy.types.Action:
-    """An empty action, or a copy of the previous one where it animates more than the place."""
-    if before.action is not None:
-        holder = find_curve_holder(before.action, before.slot_identifier)
-        if holder and any(curve.data_path not in TRANSFORM_PATHS for curve in holder.fcurves):
-            return before.action.copy()  # pyright: ignore[reportReturnType]  (never None)
-    return bpy.data.actions.new("Topple Bake")
+def assign_copy(obj: bpy.types.Object, pattern: bpy.types.Action) -> Any:
+    """Give an object a copy of another one's bake, whose curves are about to be filled anew; its holder."""
+    action = pattern.copy()
+    action.name = f"{obj.name} Topple Bake"
+    slot = ""
+    if has_slots(action):
+        action.slots[0].name_display = obj.name
+        slot = action.slots[0].identifier
+    return assign_with_curve_holder(obj, action, slot)
+
+
+def animates_more(state: AnimationState) -> bool:
+    """Whether an action animates more than the place."""
+    if state.action is None:
+        return False
+    holder = find_curve_holder(state.action, state.slot_identifier)
+    return bool(holder) and any(curve.data_path not in TRANSFORM_PATHS for curve in holder.fcurves)
 
 
 def state_before_bake(obj: bpy.types.Object) -> AnimationState:

@@ -13,12 +13,14 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
-from .. import core
+from .bake_frames import BodyPaths
 from .key_reduction import ROTATION_ERROR, distance, kept_keys
 from .keyframes import write_curves
 from .object_channels import KeyedObject, ObjectChannels
 from .previous_animation import (
+    animates_more,
     assign_action_without_place,
+    assign_copy,
     bake_of,
     push_down,
     remove_bake_track,
@@ -48,6 +50,7 @@ class KeyChoice:
 
 
 EVERY_FRAME = KeyChoice()
+Layout = tuple[tuple[str, int], ...]  # RNA paths of the curves of an action, and how many keyframes each has
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class ObjectKeys:
 
 def write_trajectory(
     keyed: Iterable[KeyedObject],
-    trajectory: core.Trajectory,
+    paths: BodyPaths,
     unit: LengthUnit,
     first_frame: int,
     objects: Mapping[str, bpy.types.Object] | None = None,
@@ -75,30 +78,29 @@ def write_trajectory(
         keyed: The dynamic objects, as the scene reader found them.
         objects: Those to key, by the names they were read with; by default all, by their names.
         choice: Which frames get keyframes.
-        trajectory: Holds a body of the name of each object; may be shorter than the scene's range.
+        paths: Of bodies with the names of the objects; may be shorter than the scene's range.
         unit: Length unit of the scene.
         first_frame: Frame of the trajectory's start.
         nla: Put the keyframes into an NLA track; else they are the object's action.
     """
-    keys = object_keys(tuple(keyed), trajectory, unit)
-    taken = np.unique([*range(0, len(trajectory.times), choice.step), len(trajectory.times) - 1])
+    keys, frames = object_keys(tuple(keyed), paths, unit), len(paths.position)
+    taken = np.unique([*range(0, frames, choice.step), frames - 1])
     if objects is None:
         objects = {name: bpy.data.objects[name] for name in keys}
     earlier_bakes = []
+    patterns: dict[Layout, bpy.types.Action] = {}
     for name, obj in objects.items():
         curves = _chosen_keys(keys[name], taken, choice, unit)
-        earlier_bakes.append(_write_object(obj, curves, first_frame))
+        earlier_bakes.append(_write_object(obj, curves, first_frame, patterns))
         if nla:
             push_down(obj, first_frame)
     remove_unused(bake for bake in earlier_bakes if bake is not None)
 
 
-def object_keys(
-    keyed: tuple[KeyedObject, ...], trajectory: core.Trajectory, unit: LengthUnit
-) -> dict[str, ObjectKeys]:
+def object_keys(keyed: tuple[KeyedObject, ...], paths: BodyPaths, unit: LengthUnit) -> dict[str, ObjectKeys]:
     """Channel values of all objects; nothing of Blender is touched."""
-    channels = ObjectChannels(keyed, trajectory.names, unit)
-    return _by_rotation_mode(keyed, *channels.at(trajectory.position, trajectory.orientation, 0))
+    channels = ObjectChannels(keyed, paths.names, unit)
+    return _by_rotation_mode(keyed, *channels.at(paths.position, paths.orientation, 0))
 
 
 def _by_rotation_mode(
@@ -132,20 +134,36 @@ def _chosen_keys(
 
 
 def _write_object(
-    obj: bpy.types.Object, curves: list[tuple[str, np.ndarray, np.ndarray]], first_frame: int
+    obj: bpy.types.Object,
+    curves: list[tuple[str, np.ndarray, np.ndarray]],
+    first_frame: int,
+    patterns: dict[Layout, bpy.types.Action],
 ) -> bpy.types.Action | None:
-    """Give an object its baked action, keep what it had before; return the bake this one replaces."""
+    """Give an object its baked action, keep what it had before; return the bake this one replaces.
+
+    Args:
+        obj: The object.
+        curves: From `_chosen_keys`.
+        first_frame: Frame of the trajectory's start.
+        patterns: Actions that have curves for the place alone, of objects before: a copy is made sooner.
+    """
     if obj.animation_data and obj.animation_data.use_tweak_mode:
         obj.animation_data.use_tweak_mode = False  # else the bake would go into an NLA strip
     before = state_before_bake(obj)
     earlier_bake = bake_of(obj)
     remove_bake_track(obj)
 
-    holder = assign_action_without_place(obj, before)
+    layout = tuple((path, len(frames)) for path, frames, _ in curves)
+    if layout in patterns and not animates_more(before):
+        holder = assign_copy(obj, patterns[layout])
+    else:
+        holder = assign_action_without_place(obj, before)
     for path, frames, values in curves:
         write_curves(holder, path, first_frame + frames, values)
 
     animation = obj.animation_data
+    if not animates_more(before):
+        patterns.setdefault(layout, animation.action)
     animation.use_nla = before.use_nla
     animation.action_blend_type = "REPLACE"
     animation.action_extrapolation = "HOLD"

@@ -6,6 +6,7 @@ folder, never stale machine code. The folder lies outside the source tree, which
 or cleared on upgrade (in Blender: its own folder for extensions, by the variable below).
 """
 
+import functools
 import hashlib
 import os
 import shutil
@@ -34,6 +35,7 @@ def cache_root() -> Path:
     return Path(base) / "topple"
 
 
+@functools.cache
 def source_hash() -> str:
     """Hash of all core sources, the numba version and the Python ABI (16 hex digits)."""
     digest = hashlib.sha256()

@@ -44,7 +44,7 @@ def unpack(content: bytes, like: dict[str, Any]) -> dict[str, Any]:
             header = json.loads(str(archive["header"]))
             if header["sources"] != source_hash():
                 raise SceneError("the snapshot was made by another version of Topple; start again")
-            types = {ContactEvent.__name__: ContactEvent}
+            types: dict[str, type] = {}
             _collect_types(like, types)
             return _rebuild(header["tree"], archive, types)
     except (ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
@@ -64,19 +64,14 @@ def _describe(value: Any, arrays: list[np.ndarray]) -> Any:
     if isinstance(value, dict):
         return {"dict": [[_describe(k, arrays), _describe(v, arrays)] for k, v in value.items()]}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        if all(map(_is_plain, value)):  # events, of which there are many
-            return {"named": type(value).__name__, "values": value}
         return {"named": type(value).__name__, "items": [_describe(item, arrays) for item in value]}
+    if type(value) is list and value and isinstance(value[0], ContactEvent):
+        return {"events": value}  # many, of plain values: JSON keeps them as they are
     for name, group in _GROUPS.items():
         if type(value) is group:
             items = sorted(value) if group is set else value
             return {name: [_describe(item, arrays) for item in items]}
     raise TypeError(f"a snapshot cannot keep a {type(value).__name__}")
-
-
-def _is_plain(value: Any) -> bool:
-    """Whether JSON keeps a value as it is, or as the list that a tuple becomes."""
-    return type(value) in _PLAIN or (type(value) is tuple and all(type(item) in _PLAIN for item in value))
 
 
 def _rebuild(node: Any, archive: Any, types: dict[str, type]) -> Any:
@@ -86,9 +81,8 @@ def _rebuild(node: Any, archive: Any, types: dict[str, type]) -> Any:
         return node["plain"]
     if "dict" in node:
         return {_rebuild(k, archive, types): _rebuild(v, archive, types) for k, v in node["dict"]}
-    if "values" in node:
-        values = node["values"]
-        return types[node["named"]](*(tuple(item) if type(item) is list else item for item in values))
+    if "events" in node:
+        return [ContactEvent.of_values(event) for event in node["events"]]
     if "named" in node:
         return types[node["named"]](*(_rebuild(item, archive, types) for item in node["items"]))
     (name, items), *_ = node.items()

@@ -25,6 +25,7 @@ def _measure() -> dict[str, object]:
     from scipy.spatial.transform import Rotation
 
     load_extension(topple).register()
+    from topple_extension.addon.bake_frames import BodyPaths
     from topple_extension.addon.scene_reader import read_scene
     from topple_extension.addon.trajectory_writer import write_trajectory
 
@@ -40,21 +41,16 @@ def _measure() -> dict[str, object]:
     reading = read_scene(bpy.context)
     random = np.random.default_rng(0)
     shape = (FRAMES + 1, len(reading.scene.bodies))
-    trajectory = topple.Trajectory(
-        times=np.arange(FRAMES + 1) / 24,
-        position=random.normal(size=(*shape, 3)),
-        orientation=Rotation.random(shape[0] * shape[1], random_state=0)
-        .as_quat(scalar_first=True)
-        .reshape(*shape, 4),
-        linear_velocity=np.zeros((*shape, 3)),
-        angular_velocity=np.zeros((*shape, 3)),
-        names=tuple(body.name for body in reading.scene.bodies),
-        report=topple.Report(),
+    turned = Rotation.random(shape[0] * shape[1], random_state=0).as_quat(scalar_first=True)
+    paths = BodyPaths(
+        tuple(body.name for body in reading.scene.bodies),
+        random.normal(size=(*shape, 3)),
+        turned.reshape(*shape, 4),
     )
     seconds = []
     for _ in range(3):
         start = time.perf_counter()
-        write_trajectory(reading.keyed, trajectory, reading.unit, reading.first_frame)
+        write_trajectory(reading.keyed, paths, reading.unit, reading.first_frame)
         seconds.append(time.perf_counter() - start)
     return {
         "first": seconds[0],

@@ -157,6 +157,44 @@ def test_resume_after_a_restart_has_the_same_bits(file):
     assert hashes[0] == hashes[1]
 
 
+def test_from_this_frame_keeps_what_has_not_changed(file):
+    """Only keyframes after the current frame have changed: the frames before stay, those after are new."""
+    drop_scene(file)
+    plate = make_body(add_cube("plate", location=(0, 0, -1)), kind="KINEMATIC")
+    key(plate, "location", {1: (0, 0, -1), 18: (0, 0, -1), 25: (3, 0, -1)})
+    preview_bake()
+    before = live_bakes.of_scene(bpy.context.scene).trajectory()
+    plate.animation_data_clear()
+    key(plate, "location", {1: (0, 0, -1), 18: (0, 0, -1), 25: (-3, 0, -1)})
+    bpy.context.scene.frame_set(12)
+    preview_bake(resume="CURRENT")
+    resumed = live_bakes.of_scene(bpy.context.scene)
+    assert resumed.job.notes == []
+    assert len(resumed.frames) == 25
+    after = resumed.trajectory()
+    np.testing.assert_array_equal(after.position[:12], before.position[:12])
+    assert abs(after.position - before.position).max() > 1.0
+    preview_bake()
+    assert live_bakes.of_scene(bpy.context.scene).trajectory().state_hash == after.state_hash
+
+
+def test_write_keyframes_is_one_undo_step():
+    cube = drop_scene()
+    keyed_cube(cube)
+    preview_bake()
+    bpy.ops.ed.undo_push(message="before")
+    bpy.ops.topple.write_keyframes("EXEC_DEFAULT", True)
+    assert is_baked(cube)
+    assert not is_previewed(cube)
+    bpy.ops.ed.undo()
+    cube = bpy.data.objects["cube"]
+    assert is_previewed(cube)
+    bpy.ops.ed.redo()
+    cube = bpy.data.objects["cube"]
+    assert is_baked(cube)
+    assert not is_previewed(cube)
+
+
 def test_a_file_saved_under_another_name_keeps_both_bakes(file, tmp_path):
     cube = drop_scene(file)
     preview_bake()

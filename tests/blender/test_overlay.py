@@ -5,7 +5,15 @@ import numpy as np
 import pytest
 from blender.objects import add_cube, add_mesh, make_body
 from mathutils import Vector
-from topple_extension.addon import live_bakes, messages, plot_icons, shape_preview, velocity_gizmo, watch
+from topple_extension.addon import (
+    live_bakes,
+    messages,
+    overlay_labels,
+    plot_icons,
+    shape_preview,
+    velocity_gizmo,
+    watch,
+)
 from topple_extension.addon.operators.inspect import SEPARATOR
 from topple_extension.addon.units import LengthUnit
 
@@ -84,6 +92,25 @@ def test_the_energy_of_a_bake_is_plotted(tmp_path):
     assert curves.kinetic[-1] == pytest.approx(0.5 * mass * (9.81 * time) ** 2, rel=1e-6)
     assert plot_icons.energy(bake)[1] is curves
     assert len(bpy.data.images) == 0
+
+
+def test_warnings_stand_at_the_bodies():
+    """Before the bake a shape that is none, then the depth of two cubes that overlap by 0.6 m."""
+    cubes = [make_body(add_cube(name, location=(x, 0, 0))) for name, x in (("one", 0.0), ("other", 1.4))]
+    sheet = make_body(add_mesh("sheet", [(0, 0, 0), (1, 0, 0), (0, 1, 0)], [(0, 1, 2)], location=(9, 8, 7)))
+    bpy.context.view_layer.update()
+    sheet.select_set(True)
+    ((place, text),) = overlay_labels.labels(bpy.context)
+    assert tuple(place) == (9, 8, 7)
+    assert "not in one plane" in text
+    bpy.data.objects.remove(sheet)
+    for cube in cubes:
+        cube.select_set(True)
+    bpy.ops.topple.bake(keyframes=False)
+    bpy.context.scene.frame_set(1)
+    ((place, text),) = overlay_labels.labels(bpy.context)
+    assert text == "overlap 60 cm"
+    assert 0.4 < place.x < 1.0
 
 
 def test_go_to_a_finding(tmp_path):

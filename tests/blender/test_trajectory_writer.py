@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from blender.objects import add_cube, add_empty, key, make_body, set_parent, tumbling, world_path
 from topple_extension.addon import previous_animation
+from topple_extension.addon.bake_frames import BodyPaths
 from topple_extension.addon.keyframes import find_curve_holder
 from topple_extension.addon.scene_reader import read_scene
 from topple_extension.addon.trajectory_writer import write_trajectory
@@ -20,7 +21,8 @@ def bake_tumbling() -> dict[str, np.ndarray]:
     bpy.context.view_layer.update()
     objects = {name: bpy.data.objects[name] for name in motions}
     starts = {name: world_path(obj, [reading.first_frame])[0] for name, obj in objects.items()}
-    write_trajectory(reading.keyed, trajectory, reading.unit, reading.first_frame)
+    paths = BodyPaths(trajectory.names, trajectory.position, trajectory.orientation)
+    write_trajectory(reading.keyed, paths, reading.unit, reading.first_frame)
     return {name: motions[name] @ starts[name] for name in motions}
 
 
