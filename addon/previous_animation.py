@@ -146,6 +146,7 @@ def assign_action_without_place(obj: bpy.types.Object, before: AnimationState) -
     if animates_more(before):
         assert before.action is not None
         action = before.action.copy()
+        assert action is not None
         action.name = name
     else:
         action = bpy.data.actions.new(name)
