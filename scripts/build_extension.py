@@ -14,8 +14,10 @@ OUT = ROOT / "out" / "extension"
 WHEELS = ROOT / "out" / "wheels"
 PACKAGED = ("__init__.py", "LICENSE", "addon", "core")
 REQUIREMENTS = ("numba>=0.60", "scipy>=1.11")
-PYTHONS = ("3.11", "3.13")
+# Blender brings numpy; the wheels must go with the oldest that a Blender with this Python has (4.2, 5.1).
 BLENDERS_OWN = "numpy"
+OLDEST_NUMPY = {"3.11": "1.24.3", "3.13": "2.2.0"}
+PYTHONS = tuple(OLDEST_NUMPY)
 # The platform tags of wheels that run on what Blender itself runs on.
 PLATFORMS = {
     "linux-x64": (
@@ -60,9 +62,10 @@ def download(platform: str, pythons: list[str]) -> list[Path]:
             print(f"Downloading wheels for {platform}, Python {python}", flush=True)
             tags = [f"--platform={tag}" for tag in PLATFORMS[platform]]
             command = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--quiet"]
+            numpy = [f"{BLENDERS_OWN}=={OLDEST_NUMPY[python]}"] if python in OLDEST_NUMPY else []
             subprocess.run(
                 [*command, "--only-binary=:all:", *tags, "--python-version", python, "--implementation", "cp",
-                 "--dest", str(folder), *REQUIREMENTS],
+                 "--dest", str(folder), *REQUIREMENTS, *numpy],
                 check=True,
             )  # fmt: skip
         found += [path for path in sorted(folder.glob("*.whl")) if path.name.split("-")[0] != BLENDERS_OWN]

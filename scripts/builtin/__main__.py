@@ -15,9 +15,9 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "blender.md"
 HEAD = """# Beside Blender's own rigid bodies
 The same scenes by Blender's own rigid bodies and by Topple, each at its default settings, 24 frames a second;
 made by `scripts/compare_with_builtin --docs` in the `bpy` wheel {version}. Topple promises its numbers to its
-tolerance, 1e-4 m. Left out: B5 (moving meshes, for which Topple uses convex parts), B8 and B9 (joints, which
-Topple's bodies in Blender do not have yet), B16 (moments of inertia, which `tests/unit` checks). B17's creep
-is that of the second second: in the first a crate settles on the ramp, by less than Topple's tolerance.
+tolerance, 1e-4 m. Moving meshes (B5) are *Convex Parts* in Topple. Left out: B8 and B9 (joints, which
+Topple's bodies do not have yet). B17's creep is that of the second second: in the first a crate settles on
+the ramp, by less than Topple's tolerance.
 
 | case | Blender | Topple | right | Topple is |
 |---|---|---|---|---|

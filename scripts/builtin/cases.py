@@ -7,7 +7,7 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from .stage import Settings, Thing, build, run_builtin, run_topple, seconds
+from .stage import RELEASE, Settings, Thing, build, run_builtin, run_topple, seconds
 
 G = 9.81
 FLOOR = Thing("floor", scale=(20, 20, 1), at=(0, 0, -0.5), active=False, shape="BOX", restitution=1.0)
@@ -61,12 +61,18 @@ def apex(restitution: tuple[float, float], substeps: int = 10) -> Callable[[Run]
     return measure
 
 
-def stack(count: int, edge: float, shape: str) -> Callable[[Run], float]:
+def stack(count: int, edge: float, shape: str, own: str | None = None) -> Callable[[Run], float]:
     """How far the top of a stack moves in 4 s [m]."""
 
     def measure(run: Run) -> float:
         cubes = [
-            Thing(f"cube {i:02}", scale=(edge,) * 3, at=(0, 0, edge * (i + 0.5)), shape=shape)
+            Thing(
+                f"cube {i:02}",
+                scale=(edge,) * 3,
+                at=(0, 0, edge * (i + 0.5)),
+                shape=shape,
+                topple={"shape": own or shape},
+            )
             for i in range(count)
         ]
         path = run([replace(FLOOR, restitution=0.0), *cubes], Settings(frames=96))[cubes[-1].name]
@@ -75,12 +81,14 @@ def stack(count: int, edge: float, shape: str) -> Callable[[Run], float]:
     return measure
 
 
-def rest_gap(edge: float) -> Callable[[Run], float]:
+def rest_gap(edge: float, shape: str = "BOX", own: str | None = None) -> Callable[[Run], float]:
     """Gap under a box on a mesh floor [m]."""
 
     def measure(run: Run) -> float:
         floor = Thing("floor", "sheet", (20, 20, 1), active=False, shape="MESH")
-        box = Thing("box", scale=(edge,) * 3, at=(0, 0, 0.5 * edge + 0.1), shape="BOX")
+        box = Thing(
+            "box", scale=(edge,) * 3, at=(0, 0, 0.5 * edge + 0.1), shape=shape, topple={"shape": own or shape}
+        )
         return float(height(run([floor, box], Settings(frames=72))["box"])[-1] - 0.5 * edge)
 
     return measure
@@ -148,6 +156,19 @@ def free_fall(run: Run) -> float:
     """Free fall in 2 s at the defaults [m]."""
     z = height(run([Thing("cube")], Settings(frames=48))["cube"])
     return float(z[0] - z[-1])
+
+
+def wobble(run: Run) -> float:
+    """Largest tilt of the axis of a spinning pyramid from where it was let go [degrees].
+
+    The axis goes round the angular momentum I w, at the angle atan(I_x w_x / (I_z w_z)) to it; for a pyramid
+    of edge 1 and height 2, I_x = m (1/20 + 3/20) and I_z = m/10. The largest tilt is twice that angle.
+    """
+    still = {"linear_damping": 0.0, "angular_damping": 0.0}
+    top = Thing("top", "pyramid", (1, 1, 2), spin=(2, 0, 2), builtin=still)
+    axis = run([top], Settings(frames=240))["top"][RELEASE - 1 :, :3, 2]
+    axis /= np.linalg.norm(axis, axis=1, keepdims=True)
+    return float(np.degrees(np.arccos(np.clip(axis @ axis[0], -1, 1))).max())
 
 
 def hand_over(run: Run) -> float:
@@ -233,6 +254,10 @@ CASES: dict[str, Callable[[], list[Row]]] = {
         row(f"B4 gap under a box of {edge} m on a mesh", "m", 0.0, both(rest_gap(edge)))
         for edge in (1.0, 0.1, 0.02)
     ],
+    "B5": lambda: [
+        row("B5 gap under a MESH cube on a mesh", "m", 0.0, both(rest_gap(1.0, "MESH", own="CONVEX_PARTS"))),
+        row("B5 ten MESH cubes, drift in 4 s", "m", 0.0, both(stack(10, 1.0, "MESH", own="CONVEX_PARTS"))),
+    ],
     "B6": lambda: [
         row("B6 ten boxes of 5 cm, drift in 4 s", "m", 0.0, both(stack(10, 0.05, "BOX"))),
         row("B6 ten hulls of 5 cm, drift in 4 s", "m", 0.0, both(stack(10, 0.05, "CONVEX_HULL"))),
@@ -248,6 +273,9 @@ CASES: dict[str, Callable[[], list[Row]]] = {
     "B13": lambda: [row("B13 speed of two cubes overlapping by 30 %", "m/s", 0.0, both(overlap))],
     "B14": lambda: [row("B14 fall seen after a jump of 12 frames", "m", 0.125 * G, both(jump))],
     "B15": lambda: [row("B15 free fall in 2 s", "m", 2 * G, both(free_fall))],
+    "B16": lambda: [
+        row("B16 tilt of a spinning pyramid's axis", "degrees", 2 * np.degrees(np.arctan(2)), both(wobble))
+    ],
     "B17": lambda: [
         row("B17 speed after a throw at 20 m/s", "m/s", 20.0, both(hand_over)),
         row("B17 creep on a ramp of 30 degrees, friction 0.6", "m", 0.0, both(ramp)),

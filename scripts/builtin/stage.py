@@ -14,7 +14,11 @@ RELEASE = 4  # frame at which a thrown body is let go
 
 @dataclass
 class Thing:
-    """One object of a scene: a cube of edge 1, a ball of radius 1, or a square sheet of edge 1, scaled."""
+    """One object of a scene, scaled.
+
+    Forms: a cube of edge 1, a ball of radius 1, a square sheet of edge 1, a pyramid of edge and height 1
+    around its centre of mass.
+    """
 
     name: str
     form: str = "cube"
@@ -28,6 +32,7 @@ class Thing:
     mass: float = 1.0
     offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
     velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    spin: tuple[float, float, float] = (0.0, 0.0, 0.0)
     builtin: dict[str, Any] = field(default_factory=dict)
     topple: dict[str, Any] = field(default_factory=dict)
 
@@ -65,6 +70,10 @@ def _mesh(thing: Thing) -> bpy.types.Mesh:
         ball.free()
     elif thing.form == "sheet":
         mesh.from_pydata([(-0.5, -0.5, 0), (0.5, -0.5, 0), (0.5, 0.5, 0), (-0.5, 0.5, 0)], [], [(0, 1, 2, 3)])
+    elif thing.form == "pyramid":
+        base = [(-0.5, -0.5, -0.25), (0.5, -0.5, -0.25), (0.5, 0.5, -0.25), (-0.5, 0.5, -0.25)]
+        sides = [(i, (i + 1) % 4, 4) for i in range(4)]
+        mesh.from_pydata([*base, (0, 0, 0.75)], [], [(3, 2, 1, 0), *sides])
     else:
         mesh.from_pydata((CORNERS + np.array(thing.offset)).tolist(), [], FACES)
     return mesh
@@ -88,17 +97,24 @@ def run_builtin(things: list[Thing], settings: Settings, *, jump: bool = False) 
         for name, value in thing.builtin.items():
             setattr(body, name, value)
         obj.select_set(False)
-        if any(thing.velocity):
+        if any(thing.velocity) or any(thing.spin):
             _throw(obj, thing, settings)
     return _paths(things, settings, jump=jump)
 
 
 def _throw(obj: bpy.types.Object, thing: Thing, settings: Settings) -> None:
     """The built-in has no initial velocity: three animated steps give it one; after two it stands still."""
-    way = np.array(thing.velocity) / settings.fps * (RELEASE - 1)
-    for frame, place in ((1, np.array(thing.at)), (RELEASE, np.array(thing.at) + way)):
-        obj.location = place
+    seconds = (RELEASE - 1) / settings.fps
+    way, turn = np.array(thing.velocity) * seconds, np.array(thing.spin) * seconds
+    if turn.any():
+        obj.rotation_mode = "AXIS_ANGLE"
+    for frame, part in ((1, 0.0), (RELEASE, 1.0)):
+        obj.location = np.array(thing.at) + part * way
         obj.keyframe_insert("location", frame=frame)
+        if turn.any():
+            angle = np.linalg.norm(turn)
+            obj.rotation_axis_angle = (part * angle, *turn / angle)
+            obj.keyframe_insert("rotation_axis_angle", frame=frame)
     animation = obj.animation_data
     curves = animation.action.layers[0].strips[0].channelbag(animation.action_slot).fcurves
     for curve in curves:
@@ -120,7 +136,7 @@ def run_topple(things: list[Thing], settings: Settings, *, jump: bool = False) -
         body.shape, body.mass_mode, body.mass = thing.shape, "MASS", thing.mass
         body.friction, body.restitution = thing.friction, thing.restitution
         if thing.active:
-            body.linear_velocity = thing.velocity
+            body.linear_velocity, body.angular_velocity = thing.velocity, thing.spin
         for name, value in thing.topple.items():
             setattr(body, name, value)
     bpy.ops.topple.bake()
