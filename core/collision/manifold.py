@@ -33,12 +33,14 @@ class ManifoldScratch(NamedTuple):
 
     polygon: np.ndarray  # [m] (2, m, 3) polygon before and after a cut
     tag: np.ndarray  # (2, m) what each polygon vertex came from
+    height: np.ndarray  # [m] (m,) of each polygon vertex over the plane that cuts
     outline: np.ndarray  # [m] (m, 3) polygon that cuts the other one
     count: np.ndarray  # (1,) candidates written
     p_a: np.ndarray  # [m] (m, 3) point on a, from b's centre of mass
     normal: np.ndarray  # (m, 3)
     separation: np.ndarray  # [m] (m,)
     feature: np.ndarray  # (m,)
+    merit: np.ndarray  # (m,) factor on what speaks for each candidate, greater for those of the last step
     chosen: np.ndarray  # (MAX_POINTS,) candidates kept
 
 
@@ -48,12 +50,14 @@ def manifold_scratch(largest_loop: int, largest_vertex_count: int) -> ManifoldSc
     return ManifoldScratch(
         polygon=np.zeros((2, m, 3)),
         tag=np.zeros((2, m), np.int64),
+        height=np.zeros(m),
         outline=np.zeros((m, 3)),
         count=np.zeros(1, np.int64),
         p_a=np.zeros((m, 3)),
         normal=np.zeros((m, 3)),
         separation=np.zeros(m),
         feature=np.zeros(m, np.int64),
+        merit=np.zeros(m),
         chosen=np.zeros(MAX_POINTS, np.int64),
     )
 
@@ -91,34 +95,40 @@ def _load_face(shapes, s, face, r, offset, scratch):
 
 @inner
 def cut_polygon(scratch, source, count, n, distance, side):
-    """Keep the part of the polygon with n . x <= distance; returns the new count.
+    """Keep the part of the polygon in row `source` with n . x <= distance; returns (row, count) of that part.
 
     A new vertex is tagged by the side that cut and the vertex before it, so that the tag does not
     change while the polygons turn a little.
     """
-    target = 1 - source
-    kept = 0
     flush = FLUSH * vec3.dot(n, n)  # n is as long as the side
+    outside = 0
+    for i in range(count):
+        height = vec3.dot(n, vec3.load(scratch.polygon[source], i)) - distance
+        scratch.height[i] = 0.0 if abs(height) < flush else height
+        if height >= flush:
+            outside += 1
+    if outside == 0:
+        return source, count
+    target, kept = 1 - source, 0
     for i in range(count):
         k = i + 1 if i + 1 < count else 0
-        p, q = vec3.load(scratch.polygon[source], i), vec3.load(scratch.polygon[source], k)
-        hp, hq = vec3.dot(n, p) - distance, vec3.dot(n, q) - distance
-        hp, hq = (0.0 if abs(hp) < flush else hp), (0.0 if abs(hq) < flush else hq)
+        hp, hq = scratch.height[i], scratch.height[k]
         if hp <= 0.0:
-            scratch.polygon[target, kept, 0], scratch.polygon[target, kept, 1] = p[0], p[1]
-            scratch.polygon[target, kept, 2] = p[2]
+            for m in range(3):
+                scratch.polygon[target, kept, m] = scratch.polygon[source, i, m]
             scratch.tag[target, kept] = scratch.tag[source, i]
             kept += 1
         if (hp < 0.0 and hq > 0.0) or (hp > 0.0 and hq < 0.0):
-            x = vec3.add(p, vec3.scale(vec3.subtract(q, p), hp / (hp - hq)))
-            scratch.polygon[target, kept, 0], scratch.polygon[target, kept, 1] = x[0], x[1]
-            scratch.polygon[target, kept, 2] = x[2]
+            part = hp / (hp - hq)
+            for m in range(3):
+                p = scratch.polygon[source, i, m]
+                scratch.polygon[target, kept, m] = p + part * (scratch.polygon[source, k, m] - p)
             entering = 1 if hp > 0.0 else 0
             scratch.tag[target, kept] = (
                 ((side + 1) << 24) | (entering << 23) | (scratch.tag[source, i] & 0x7FFFFF)
             )
             kept += 1
-    return kept
+    return target, kept
 
 
 @inner
@@ -139,8 +149,7 @@ def clip_faces(shapes, s_ref, face_ref, r_ref, o_ref, s_inc, face_inc, r_inc, o_
     for k in range(first, last):
         corner = vec3.add(mat3.transform(r_ref, vertex(shapes, s_ref, shapes.loop[k])), o_ref)
         side = vec3.cross(vec3.subtract(corner, previous), outward)
-        count = cut_polygon(scratch, source, count, side, vec3.dot(side, corner), k - first)
-        source = 1 - source
+        source, count = cut_polygon(scratch, source, count, side, vec3.dot(side, corner), k - first)
         previous = corner
         if count == 0:
             return
@@ -160,16 +169,17 @@ def _better(value, best, tie):
 
 
 @inner
-def _preference(scratch, i, feature, feature_count):
-    """Factor on the merit of candidate `i`, greater for one of the last step's points."""
-    for j in range(feature_count):
-        if feature[j] == scratch.feature[i]:
-            return KEPT
-    return 1.0
+def _weigh(scratch, feature, feature_count):
+    """Set the merit of each candidate by the features of the last step's points."""
+    for i in range(scratch.count[0]):
+        scratch.merit[i] = 1.0
+        for j in range(feature_count):
+            if feature[j] == scratch.feature[i]:
+                scratch.merit[i] = KEPT
 
 
 @inner
-def _outermost(scratch, feature, feature_count, flat, size):
+def _outermost(scratch, flat, size):
     """Of the candidates up to `flat` higher than the deepest, the one farthest from the middle of all."""
     count = scratch.count[0]
     deepest = scratch.separation[0]
@@ -180,8 +190,7 @@ def _outermost(scratch, feature, feature_count, flat, size):
     first, best = 0, -1.0
     for i in range(count):
         if scratch.separation[i] <= deepest + flat:
-            d = vec3.norm(vec3.subtract(vec3.load(scratch.p_a, i), middle))
-            d *= _preference(scratch, i, feature, feature_count)
+            d = scratch.merit[i] * vec3.norm(vec3.subtract(vec3.load(scratch.p_a, i), middle))
             if _better(d, best, TIE * size):
                 first, best = i, d
     return first
@@ -208,12 +217,12 @@ def reduce_candidates(scratch, feature, feature_count, flat, size):
             scratch.chosen[i] = i
         return count
     tie = TIE * size
-    first = _outermost(scratch, feature, feature_count, flat, size)
+    _weigh(scratch, feature, feature_count)
+    first = _outermost(scratch, flat, size)
     a = vec3.load(scratch.p_a, first)
     second, best = first, 0.0
     for i in range(count):
-        d = vec3.norm(vec3.subtract(vec3.load(scratch.p_a, i), a))
-        d *= _preference(scratch, i, feature, feature_count)
+        d = scratch.merit[i] * vec3.norm(vec3.subtract(vec3.load(scratch.p_a, i), a))
         if _better(d, best, tie):
             second, best = i, d
     if second == first:
@@ -223,8 +232,7 @@ def reduce_candidates(scratch, feature, feature_count, flat, size):
     across = vec3.cross(vec3.load(scratch.normal, first), ab)
     high, low, most, least = -1, -1, tie * best, tie * best
     for i in range(count):
-        h = vec3.dot(across, vec3.subtract(vec3.load(scratch.p_a, i), a))
-        h *= _preference(scratch, i, feature, feature_count)
+        h = scratch.merit[i] * vec3.dot(across, vec3.subtract(vec3.load(scratch.p_a, i), a))
         if _better(h, most, tie * best):
             high, most = i, h
         if _better(-h, least, tie * best):

@@ -31,7 +31,9 @@ from .manifold import (
 )
 from .pairs import HIGH, OVERLAPS_SENSOR
 from .persistence import (
+    ABOUT_STILL,
     CARRIED,
+    NOT_KEPT,
     SAME_PLACE,
     Movers,
     carry_points,
@@ -448,7 +450,10 @@ def detect_contacts(colliders, shapes, sensor, c, R, trace, pairs, reach, slack,
                 pairs, slot, a, b, p_ba, size, slack, carrier, shapes.radius[sa], shapes.radius[sb], manifold,
                 contacts, count, is_mesh, scratch.movers,
             )  # fmt: skip
-            keep_points(pairs, slot, ra, p_ba, rb, contacts, first, count - first)
+            if moved < ABOUT_STILL * slack:
+                keep_points(pairs, slot, ra, p_ba, rb, contacts, first, count - first)
+            else:
+                pairs.margin[slot] = NOT_KEPT
         else:
             if is_mesh:
                 note_left(pairs, slot, np.int64(15), a, b, scratch.movers)

@@ -235,7 +235,7 @@ def clip_features(count_a, count_b, n, rounding, margin, scratch):
     if count_a == 2 and count_b == 2:
         _overlap_lines(n, rounding, margin, scratch)
         return
-    # The reference gives the plane and the sides; the other one is cut by them. Polygon 2 keeps it.
+    # The reference gives the plane and the sides; the other one is cut by them. `outline` keeps it.
     by_b = count_b > 2
     reference, count = (1, count_b) if by_b else (0, count_a)
     incident, left = (0, count_a) if by_b else (1, count_b)
@@ -262,8 +262,7 @@ def clip_features(count_a, count_b, n, rounding, margin, scratch):
         if left == 2:
             left = _cut_line(scratch, row, side, vec3.dot(side, corner))
         else:
-            left = cut_polygon(scratch, row, left, side, vec3.dot(side, corner), k)
-            row = 1 - row
+            row, left = cut_polygon(scratch, row, left, side, vec3.dot(side, corner), k)
         previous = corner
         if left == 0:
             return
