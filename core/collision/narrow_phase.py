@@ -31,9 +31,7 @@ from .manifold import (
 )
 from .pairs import HIGH, OVERLAPS_SENSOR
 from .persistence import (
-    ABOUT_STILL,
     CARRIED,
-    NOT_KEPT,
     SAME_PLACE,
     Movers,
     carry_points,
@@ -450,10 +448,7 @@ def detect_contacts(colliders, shapes, sensor, c, R, trace, pairs, reach, slack,
                 pairs, slot, a, b, p_ba, size, slack, carrier, shapes.radius[sa], shapes.radius[sb], manifold,
                 contacts, count, is_mesh, scratch.movers,
             )  # fmt: skip
-            if moved < ABOUT_STILL * slack:
-                keep_points(pairs, slot, ra, p_ba, rb, contacts, first, count - first)
-            else:
-                pairs.margin[slot] = NOT_KEPT
+            keep_points(pairs, slot, ra, p_ba, rb, contacts, first, count - first)
         else:
             if is_mesh:
                 note_left(pairs, slot, np.int64(15), a, b, scratch.movers)

@@ -20,9 +20,6 @@ MOST_MOVERS = 1024  # more in one step start from zero, which costs iterations o
 
 # Part of the slack (the tolerance of the solver) that bodies may move while their contact points are kept.
 CARRIED = 1e-3
-# The same for keeping them at all: what moved more since the last look will not be still at the next one.
-ABOUT_STILL = 1e-1
-NOT_KEPT = -1.0  # a pair's margin, which no other is below
 
 
 class Trace(NamedTuple):

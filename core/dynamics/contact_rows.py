@@ -33,7 +33,6 @@ class ContactRows(NamedTuple):
     compliance: np.ndarray  # [1/kg] (c,) of the contact's spring: 1 / (stiffness h^2)
     gap: np.ndarray  # [m] (c,) how far the contact may still close in this step
     asleep: np.ndarray  # (c,) contacts of islands that sleep; of their rows only impulses are kept
-    residual: np.ndarray  # [m] (c,) what the last sweep still changed here
     slot: np.ndarray  # (c,) pair whose frame, K and coefficients the row holds; -1 where none
     place: np.ndarray  # (c,) and index among that pair's points
 
@@ -45,7 +44,6 @@ def empty_rows(capacity: int) -> ContactRows:
     return ContactRows(
         *rows,
         asleep=np.zeros(capacity, np.bool_),
-        residual=np.zeros(capacity),
         slot=np.full(capacity, -1),
         place=np.zeros(capacity, np.int64),
     )
@@ -146,7 +144,6 @@ def prepare_rows(
         for k in range(3):
             rows.before[c, k] = rows.impulse[c, k]
         rows.gap[c] = contacts.separation[c] + allowance[slot]
-        rows.residual[c] = 0.0
         for k in range(3):
             rows.collision[c, k] = 0.0
     _soften(contacts, count, softness, sink, stiffening, rows)

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..collision.contact_set import ContactSet
 from ..collision.pairs import HIGH, OVERLAPS_SENSOR, PairTable
-from ..report import ContactEvent, EventKind
+from ..report import ContactEvent
 
 
 class EventLog:
@@ -55,27 +55,42 @@ class EventLog:
         noted = ~known
         if self.persisting is not None:
             noted |= impulse >= self.persisting
-        if noted.any():
-            contact = self._key(contacts.body[touches])
-            for k in np.flatnonzero(noted):
-                mine = touches[contact == now[k]]
-                kind = "persist" if known[k] else "begin"
-                event = self._event(time, kind, int(now[k]), float(impulse[k]))
-                if len(mine) > 0:  # else one is a sensor
-                    c = mine[np.argmax(normal_impulse[mine])]
-                    event = _at_contact(event, contacts, c, place, velocity)
-                self.events.append(event)
-        for k in np.flatnonzero(~_is_in(self._before, now)):
-            self.events.append(self._event(time, "end", int(self._before[k]), 0.0))
+        self._note_contacts(time, now[noted], impulse[noted], known[noted], touches, normal_impulse, contacts,
+                            place, velocity)  # fmt: skip
+        ended = self._before[~_is_in(self._before, now)]
+        self._append(time, np.full(len(ended), "end"), ended, np.zeros((len(ended), 8)))
         self._before = now
+
+    def _note_contacts(
+        self, time: float, pair: np.ndarray, impulse: np.ndarray, known: np.ndarray, touches: np.ndarray,
+        normal_impulse: np.ndarray, contacts: ContactSet, place: np.ndarray, velocity: np.ndarray,
+    ) -> None:  # fmt: skip
+        """Note pairs that touch, each at its contact of the largest impulse; pairs with a sensor have none."""
+        if len(pair) == 0:
+            return
+        touches = touches[np.argsort(-normal_impulse[touches], kind="stable")]
+        met, first = np.unique(self._key(contacts.body[touches]), return_index=True)
+        values = np.zeros((len(pair), 8))
+        values[:, 0] = impulse
+        at = _is_in(pair, met)
+        chosen = touches[first[np.searchsorted(met, pair[at])]]
+        values[at, 1:] = _at_contacts(contacts, chosen, place, velocity)
+        self._append(time, np.where(known, "persist", "begin"), pair, values)
+
+    def _append(self, time: float, kind: np.ndarray, pair: np.ndarray, values: np.ndarray) -> None:
+        """Append events with these impulses, points, normals and speeds, shape (k, 8)."""
+        rows = zip(kind.tolist(), pair.tolist(), values.tolist(), strict=True)
+        for what, key, (impulse, x, y, z, nx, ny, nz, speed) in rows:
+            a, b = divmod(key, len(self.names))
+            self.events.append(
+                ContactEvent(
+                    time, what, self.names[a], self.names[b], impulse, (x, y, z), (nx, ny, nz), speed
+                )
+            )
 
     def _key(self, body: np.ndarray) -> np.ndarray:
         """One number for each pair of bodies (k, 2)."""
         return body.min(axis=1) * len(self.names) + body.max(axis=1)
-
-    def _event(self, time: float, kind: EventKind, pair: int, impulse: float) -> ContactEvent:
-        a, b = divmod(pair, len(self.names))
-        return ContactEvent(time, kind, self.names[a], self.names[b], impulse)
 
     def memory(self) -> tuple[np.ndarray, np.ndarray, list[ContactEvent]]:
         """What the coming steps depend on."""
@@ -86,20 +101,18 @@ class EventLog:
         self._last, self._before, self.events = memory
 
 
-def _at_contact(
-    event: ContactEvent, contacts: ContactSet, c: int, place: np.ndarray, velocity: np.ndarray
-) -> ContactEvent:
-    """The event with where it happened, how the surfaces lie and how fast they met."""
-    (a, b), arm = contacts.body[c], contacts.arm[c]
-    sign = 1.0 if a < b else -1.0  # events name the lower body first
-    surface = velocity[[a, b], :3] + np.cross(velocity[[a, b], 3:], arm)
-    slower = int(np.argmin((surface * surface).sum(axis=1)))  # it has gone less far since they met
-    point = place[(a, b)[slower]] + arm[slower]
-    return event._replace(
-        point=tuple(point.tolist()),
-        normal=tuple((sign * contacts.normal[c]).tolist()),
-        speed=float(np.linalg.norm(surface[0] - surface[1])),
-    )
+def _at_contacts(
+    contacts: ContactSet, chosen: np.ndarray, place: np.ndarray, velocity: np.ndarray
+) -> np.ndarray:
+    """Where contacts are, how the surfaces lie there and how fast they met: shape (k, 7)."""
+    body, arm = contacts.body[chosen], contacts.arm[chosen]
+    sign = np.where(body[:, 0] < body[:, 1], 1.0, -1.0)  # events name the lower body first
+    surface = velocity[body, :3] + np.cross(velocity[body, 3:], arm)
+    slower = (surface * surface).sum(axis=2).argmin(axis=1)  # it has gone less far since they met
+    k = np.arange(len(chosen))
+    point = place[body[k, slower]] + arm[k, slower]
+    speed = np.linalg.norm(surface[:, 0] - surface[:, 1], axis=1)
+    return np.column_stack([point, sign[:, None] * contacts.normal[chosen], speed])
 
 
 def _sums(keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

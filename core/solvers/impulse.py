@@ -35,7 +35,7 @@ from ..scene import Scene
 from ..settings import OVERLAP_SPEED, RELATIVE_TOLERANCE
 from .contact_events import EventLog
 from .impulse_collisions import empty_collisions, resolve_collisions
-from .impulse_contacts import apply_impulses, release_push, warm_start
+from .impulse_contacts import apply_impulses, warm_start
 from .impulse_guard import PassageGuard
 from .impulse_islands import (
     NEWTON_ACCURACY,
@@ -44,6 +44,7 @@ from .impulse_islands import (
     UNSETTLED,
     find_sleepers,
     newton_islands,
+    release_push,
     set_up_islands,
     settle_held,
     solve_scratch,
@@ -157,6 +158,7 @@ class ImpulsePipeline:
         self.reach = np.zeros(n)
         self.net = np.zeros((n, 6))
         self.end_velocity = np.zeros((n, 6))
+        self.moved_in = np.zeros(n, np.int64)
         self.scratch = make_scratch(shapes)
         self.contacts = empty_contacts(0)
         self.contact_count = 0
@@ -367,8 +369,8 @@ class ImpulsePipeline:
 
     def _release_push(self, h: float, island_count: int) -> None:
         release_push(
-            self.masses, self.geometry, self.rows, self.contact_count, self.islands, island_count,
-            self.plan, h, 2.0 * self.tolerance, self.settings.max_iterations, self.end_velocity,
+            self.masses, self.geometry, self.rows, self.islands, island_count, self.plan, h,
+            2.0 * self.tolerance, self.settings.max_iterations, self.solve.packed, self.end_velocity,
         )  # fmt: skip
 
     def _apply_impulses(self) -> None:
@@ -405,7 +407,7 @@ class ImpulsePipeline:
         with self._stage("repair"):
             project_positions(
                 self.model, self.state, self.masses, self.geometry, self.contacts.slot, self.contact_count,
-                self.broad_phase.pairs.allowance, 0.25 * self.tolerance, self.end_velocity,
+                self.broad_phase.pairs.allowance, 0.25 * self.tolerance, self.moved_in, self.end_velocity,
             )  # fmt: skip
 
     def _check_finite(self) -> None:

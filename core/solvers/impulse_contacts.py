@@ -9,16 +9,11 @@ Source: Bender & Schmitt 2006, section 3.2: eq. 8 (impulse from the predicted pe
 (rotating arms), condition (2), static friction from the predicted tangential displacement.
 """
 
-import math
-
 from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B
 from ..dynamics.body_state import DYNAMIC
 from ..dynamics.contact_rows import (
     PUSH,
     add_pair_impulse,
-    coulomb_step,
-    in_frame,
-    normal_compliance,
     relative_velocity,
     to_world,
 )
@@ -106,35 +101,6 @@ def gap_rate(gap, h, push):
 
 
 @inner
-def sweep(masses, contacts, rows, order, first, last, forward, h, push, velocity):
-    """One Gauss-Seidel pass over order[first:last]; returns the largest change of a contact [m].
-
-    The change is that of the relative position at the end of the step: a contact's residual.
-    """
-    worst = 0.0
-    for i in range(last - first):
-        c = order[first + i] if forward else order[last - 1 - i]
-        u = in_frame(rows, c, relative_velocity(velocity, contacts, c))
-        old = vec3.load(rows.impulse, c)
-        before = vec3.load(rows.before, c)
-        rate = gap_rate(rows.gap[c], h, push)
-        new = coulomb_step(
-            rows, c, u, old, before, normal_compliance(rows, c), PUSH * rows.compliance[c], rate
-        )
-        d = vec3.subtract(new, old)
-        if d[0] == 0.0 and d[1] == 0.0 and d[2] == 0.0:
-            rows.residual[c] = 0.0
-            continue
-        rows.impulse[c, 0], rows.impulse[c, 1], rows.impulse[c, 2] = new
-        add_pair_impulse(masses, contacts, c, to_world(rows, c, d), 1.0, velocity)
-        K = rows.K[c]
-        residual = h * max(abs(d[0]) * K[0], math.sqrt(d[1] * d[1] + d[2] * d[2]) * max(K[3], K[5]))
-        rows.residual[c] = residual
-        worst = max(worst, residual)
-    return worst
-
-
-@inner
 def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out):
     """Correct the gaps of an island for arms that rotate through the step.
 
@@ -186,31 +152,6 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
             rows.gap[c] = gap_out[c] + correction
             again = again or abs(correction - old) > limit
     return again
-
-
-@kernel
-def release_push(
-    masses, contacts, rows, count, islands, island_count, plan, h, slop, max_iterations, velocity
-):
-    """End velocities without what pushed penetrations apart; `velocity` (n, 6) is written.
-
-    Positions keep the push, velocities do not: overlapping bodies part without flying off. Islands
-    without penetration beyond `slop` keep their solution.
-    """
-    for i in range(velocity.shape[0]):
-        for k in range(6):
-            velocity[i, k] = plan.mean[i, k] + plan.end_minus_mean[i, k]
-    for island in range(island_count):
-        first, last = islands.start[island], islands.start[island + 1]
-        pushed = False
-        for i in range(first, last):
-            pushed = pushed or rows.gap[islands.order[i]] < -slop
-        if not pushed:
-            continue
-        for k in range(max_iterations):
-            residual = sweep(masses, contacts, rows, islands.order, first, last, k % 2 == 0, h, 0.0, velocity)
-            if residual <= 0.1 * slop:
-                break
 
 
 @kernel

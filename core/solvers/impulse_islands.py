@@ -11,7 +11,7 @@ from ..dynamics.body_state import DYNAMIC
 from ..dynamics.contact_rows import HEADROOM, PUSH, relative_velocity
 from ..jit import allocating_kernel, inner, kernel
 from ..math3 import vec3
-from .impulse_contacts import bend, gap_rate, sweep
+from .impulse_contacts import bend, gap_rate
 from .impulse_newton import (
     MAX_BODIES,
     NewtonScratch,
@@ -20,6 +20,7 @@ from .impulse_newton import (
     set_limits,
     solve_island,
 )
+from .impulse_sweeps import PackedContacts, packed_contacts, sweep_island, sweep_without_push
 
 OPEN, DONE, SWEEPS_ONLY = 0, 1, 2  # SolveScratch.outcome
 SWEEPS, NEWTON, UNSETTLED, RESIDUAL = 0, 1, 2, 3  # entries of a report
@@ -34,9 +35,8 @@ class SolveScratch(NamedTuple):
     contact_count: np.ndarray  # (bodies,) contacts of each body in the last step
     found: np.ndarray  # (bodies, 6) mean velocities of before, to come back to
     impulse: np.ndarray  # [N s] (c, 3) and impulses
-    direction: np.ndarray  # [N s] (c, 3) of the conjugate gradients that speed up sweeps
-    course: np.ndarray  # (bodies, 6) what the direction changes velocities by
     last_mean: np.ndarray  # (bodies, 6) mean velocities of the last step
+    packed: PackedContacts
     newton: NewtonScratch
 
 
@@ -49,9 +49,8 @@ def solve_scratch(body_count: int, contact_capacity: int) -> SolveScratch:
         contact_count=np.zeros(body_count, np.int64),
         found=np.zeros((body_count, 6)),
         impulse=np.zeros((contact_capacity, 3)),
-        direction=np.zeros((contact_capacity, 3)),
-        course=np.zeros((body_count, 6)),
         last_mean=np.zeros((body_count, 6)),
+        packed=packed_contacts(body_count, contact_capacity),
         newton=newton_scratch(body_count, contact_capacity),
     )
 
@@ -75,7 +74,6 @@ FIRST_SWEEPS = 30
 # An island of more than so many contacts, whose links close more than so many loops, is only swept while it
 # moves: its factor fills in, and one iteration of Newton's method takes far longer than a sweep.
 LARGE, LOOPS = 400, 20
-DIAGONAL = (0, 3, 5)  # places of nn, t1 t1 and t2 t2 in ContactRows.K
 
 
 @inner
@@ -162,66 +160,6 @@ def _fastest_support(contacts, islands, island, velocity):
         if islands.number[contacts.body[c, 0]] < 0 or islands.number[contacts.body[c, 1]] < 0:
             fastest = max(fastest, vec3.norm(relative_velocity(velocity, contacts, c)))
     return fastest
-
-
-@inner
-def _accelerate(rows, islands, island, last_size, solve, velocity):
-    """Go on along the conjugate direction of the sweeps so far; `_remember` was called before the last.
-
-    Source: Silcowitz, Niebe & Erleben 2010, *A nonsmooth nonlinear conjugate gradient method for
-    interactive contact force problems*, algorithm 2. The step of a sweep stands for the gradient, measured
-    here by the velocities it changes; where it grew, the direction is forgotten.
-
-    Returns:
-        The size of the last sweep's step, squared.
-    """
-    first, last = islands.start[island], islands.start[island + 1]
-    size = 0.0
-    for i in range(first, last):
-        c = islands.order[i]
-        for m in range(3):
-            d = rows.impulse[c, m] - solve.impulse[c, m]
-            size += d * d * rows.K[c, DIAGONAL[m]]
-    beta = size / last_size if size < last_size else 0.0
-    for i in range(first, last):
-        c = islands.order[i]
-        for m in range(3):
-            d = beta * solve.direction[c, m]
-            solve.direction[c, m] = d + rows.impulse[c, m] - solve.impulse[c, m]
-            rows.impulse[c, m] += d
-    for i in range(islands.body_start[island], islands.body_start[island + 1]):
-        body = islands.body[i]
-        for m in range(6):
-            d = beta * solve.course[body, m]
-            solve.course[body, m] = d + velocity[body, m] - solve.found[body, m]
-            velocity[body, m] += d
-    return size
-
-
-@inner
-def _sweep_island(
-    masses, contacts, rows, islands, island, h, tolerance, settled, max_sweeps, solve, velocity
-):
-    """Sweep an island until it settles, then again with arms that rotate; (residual [m], sweeps)."""
-    first, last = islands.start[island], islands.start[island + 1]
-    residual, done = 0.0, 0
-    for _ in range(4):  # straight prediction, then up to three with rotating arms
-        last_size = 0.0
-        while done < max_sweeps:
-            _remember(rows, islands, island, velocity, solve)
-            residual = sweep(
-                masses, contacts, rows, islands.order, first, last, np.bool_(True), h, PUSH, velocity
-            )
-            done += 1
-            if residual <= settled:
-                break
-            if done < max_sweeps:
-                last_size = _accelerate(rows, islands, island, last_size, solve, velocity)
-        if not bend(
-            masses, contacts, rows, islands.order, first, last, h, 0.1 * tolerance, velocity, solve.gap
-        ):
-            break
-    return residual, done
 
 
 @inner
@@ -368,9 +306,9 @@ def sweep_islands(
         if last - first > LARGE and not calm and _is_dense(contacts, islands, island):
             only, enough = True, ENOUGH_IN_MOTION * tolerance
             settled = min(enough, 0.25 * CALM * gravity_speed * h)  # or it would never be calm
-        residual, sweeps = _sweep_island(
+        residual, sweeps = sweep_island(
             masses, contacts, rows, islands, island, h, tolerance, settled,
-            max_sweeps if only else min(FIRST_SWEEPS, max_sweeps), solve, mean,
+            max_sweeps if only else min(FIRST_SWEEPS, max_sweeps), solve.gap, solve.packed, mean,
         )  # fmt: skip
         report[SWEEPS] += sweeps
         if residual <= enough or only:
@@ -438,11 +376,31 @@ def newton_islands(
                 break
         if not error * h <= ENOUGH * tolerance:
             _recall(rows, islands, island, mean, solve)
-            residual, sweeps = _sweep_island(
+            residual, sweeps = sweep_island(
                 masses, contacts, rows, islands, island, h, tolerance, SETTLED * tolerance,
-                max_sweeps, solve, mean,
+                max_sweeps, solve.gap, solve.packed, mean,
             )  # fmt: skip
             report[SWEEPS] += sweeps
             if residual > ENOUGH * tolerance:
                 report[UNSETTLED] += 1.0
                 report[RESIDUAL] = max(report[RESIDUAL], residual)
+
+
+@kernel
+def release_push(masses, contacts, rows, islands, island_count, plan, h, slop, max_sweeps, packed, velocity):
+    """End velocities without what pushed penetrations apart; `velocity` (n, 6) is written.
+
+    Positions keep the push, velocities do not: overlapping bodies part without flying off. Islands
+    without penetration beyond `slop` keep their solution.
+    """
+    for i in range(velocity.shape[0]):
+        for k in range(6):
+            velocity[i, k] = plan.mean[i, k] + plan.end_minus_mean[i, k]
+    for island in range(island_count):
+        pushed = False
+        for i in range(islands.start[island], islands.start[island + 1]):
+            pushed = pushed or rows.gap[islands.order[i]] < -slop
+        if pushed:
+            sweep_without_push(
+                masses, contacts, rows, islands, island, h, 0.1 * slop, max_sweeps, packed, velocity
+            )

@@ -41,7 +41,7 @@ def deepest(kind, body, separation, slot, count, allowance):
 
 
 @kernel
-def project_positions(model, state, masses, contacts, slot, count, allowance, limit, displacement):
+def project_positions(model, state, masses, contacts, slot, count, allowance, limit, moved_in, displacement):
     """Move bodies until no known contact is deeper than `limit` [m]; poses only.
 
     Nonlinear Gauss-Seidel on displacements, weighted by mass (Guendelman et al. 2003 use the same
@@ -49,12 +49,17 @@ def project_positions(model, state, masses, contacts, slot, count, allowance, li
 
     Args:
         slot, allowance: Pair of each contact, and the overlap forgiven to each pair [m].
+        moved_in: Scratch (n,): the last sweep in which each body moved. Contacts of others stay as they were.
         displacement: Scratch (n, 6) [m, rad].
     """
     displacement[:, :] = 0.0
-    for _ in range(SWEEPS):
+    moved_in[:] = -1
+    for sweep in range(SWEEPS):
         moved = False
         for c in range(count):
+            a, b = contacts.body[c, 0], contacts.body[c, 1]
+            if sweep > 0 and max(moved_in[a], moved_in[b]) < sweep - 1:
+                continue
             n = vec3.load(contacts.normal, c)
             depth = -contacts.separation[c] - allowance[slot[c]]
             depth -= vec3.dot(n, relative_velocity(displacement, contacts, c))
@@ -63,6 +68,7 @@ def project_positions(model, state, masses, contacts, slot, count, allowance, li
             response = _normal_response(masses, contacts, c, n)
             if response > 0.0:
                 moved = True
+                moved_in[a], moved_in[b] = sweep, sweep
                 push = vec3.scale(n, (depth - 0.5 * limit) / response)
                 add_pair_impulse(masses, contacts, c, push, 1.0, displacement)
         if not moved:
