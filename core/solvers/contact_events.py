@@ -65,7 +65,7 @@ class EventLog:
         self, time: float, pair: np.ndarray, impulse: np.ndarray, known: np.ndarray, touches: np.ndarray,
         normal_impulse: np.ndarray, contacts: ContactSet, place: np.ndarray, velocity: np.ndarray,
     ) -> None:  # fmt: skip
-        """Note pairs that touch, each at its contact of the largest impulse; pairs with a sensor have none."""
+        """Note pairs that touch, each at its contact of the largest impulse; a sensor has none."""
         if len(pair) == 0:
             return
         touches = touches[np.argsort(-normal_impulse[touches], kind="stable")]
