@@ -90,7 +90,9 @@ class ObjectChannels:
             parent = self._parent_paths(position, orientation, first)
             location[:, members] = _inverse_transform(parent, position[:, members])
             before[:, members] = multiply_quaternions(before[:, members], conjugate(wxyz_of(parent)))
-        rotation = multiply_quaternions(multiply_quaternions(before, orientation), self._after)
+        rotation = orientation if _turn_nothing(before) else multiply_quaternions(before, orientation)
+        if not _turn_nothing(self._after):  # most objects have neither deltas nor shear
+            rotation = multiply_quaternions(rotation, self._after)
         return location - self._delta, rotation
 
     def _parent_paths(self, position: np.ndarray, orientation: np.ndarray, first: int) -> np.ndarray:
@@ -110,6 +112,10 @@ class ObjectChannels:
         moved[..., :3, 3] = position[:, carriers] + _transform(turn, arm)
         parents[:, members] = moved
         return parents
+
+
+def _turn_nothing(quaternions: np.ndarray) -> bool:
+    return bool((quaternions == (1.0, 0.0, 0.0, 0.0)).all())
 
 
 def pack_objects(keyed: Sequence[KeyedObject]) -> dict[str, np.ndarray]:
