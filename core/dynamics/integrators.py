@@ -42,6 +42,7 @@ class Piece(NamedTuple):
     start: float  # [s]
     end: float  # [s]
     at: Callable[[float], Array]  # y a time after its start
+    rough: bool = False  # whether it was taken though its error is larger than allowed
 
 
 SMALLEST_PART = 2.0**-30  # of a step that is tried at least before it is taken as it is
@@ -53,7 +54,7 @@ DIFFERENCE = 1e-6  # of a number, at least of 1: how far it is moved for a diffe
 
 def integrate(
     method: IntegratorName, f: Derivative, t: float, y: Array, h: float,
-    *, rtol: float = 1e-8, atol: float | Array = 1e-10, shortest: float = 0.0,
+    *, rtol: float | Array = 1e-8, atol: float | Array = 1e-10, shortest: float = 0.0,
     jacobian: Jacobian | None = None, pieces: list[Piece] | None = None, stop: Stop | None = None,
     size: Size = np.abs,
 ) -> Array:  # fmt: skip
@@ -127,7 +128,7 @@ def difference_jacobian(f: Derivative) -> Jacobian:
 
 
 def _backward_euler(
-    f: Derivative, t: float, y: Array, h: float, rtol: float, atol: float | Array, jacobian: Jacobian,
+    f: Derivative, t: float, y: Array, h: float, rtol: float | Array, atol: float | Array, jacobian: Jacobian,
     shortest: float,
 ) -> Array:  # fmt: skip
     """Newton's method for x = y + h f(t + h, x)."""
@@ -199,7 +200,7 @@ def _dense_coefficients(f: Derivative, t: float, y: Array, h: float, K: Array, n
 
 def _controlled(
     trial: Callable[..., Trial], order: int, f: Derivative, t: float, y: Array, h: float,
-    rtol: float, atol: float | Array, shortest: float, pieces: list[Piece], stop: Stop | None,
+    rtol: float | Array, atol: float | Array, shortest: float, pieces: list[Piece], stop: Stop | None,
     size: Size,
 ) -> Array:  # fmt: skip
     """Steps whose error, in parts of what is allowed, is at most 1, as long as that permits."""
@@ -210,7 +211,7 @@ def _controlled(
             f, t, y, step, k1, lambda new, y=y: atol + rtol * np.maximum(size(y), size(new))
         )
         if error <= 1.0 or step <= shortest:
-            pieces.append(Piece(t, t + step, at))
+            pieces.append(Piece(t, t + step, at, error > 1.0))
             if step >= end - t or (error > 1.0 and stop is not None and stop(t + step, new)):
                 return new
             t, y = t + step, new

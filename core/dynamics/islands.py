@@ -65,7 +65,8 @@ def empty_graph(body_count: int, contact_capacity: int) -> ContactGraph:
 
 
 @inlined
-def _root(parent, i):
+def group_of(parent, i):
+    """The body that stands for the group of body i; shortens the way to it."""
     while parent[i] != i:
         parent[i] = parent[parent[i]]
         i = parent[i]
@@ -160,7 +161,7 @@ def build_islands(kind, body_of, count, ground_up, islands, graph):
     for c in range(count):
         a, b = body_of[c, 0], body_of[c, 1]
         if kind[a] == DYNAMIC and kind[b] == DYNAMIC:
-            ra, rb = _root(parent, a), _root(parent, b)
+            ra, rb = group_of(parent, a), group_of(parent, b)
             parent[max(ra, rb)] = min(ra, rb)  # the root is the first body, whatever the order
     # Stable counting sort by level, then by island; islands are numbered by their first body.
     queue = graph.queue
@@ -230,4 +231,4 @@ def _responds(kind, body_of, c):
 @inlined
 def _island_root(kind, body_of, c, parent):
     a = body_of[c, 0]
-    return _root(parent, a if kind[a] == DYNAMIC else body_of[c, 1])
+    return group_of(parent, a if kind[a] == DYNAMIC else body_of[c, 1])

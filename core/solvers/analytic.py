@@ -35,7 +35,7 @@ from .analytic_contacts import (
 )
 from .analytic_events import BAND, LASTING, ContactFinder
 from .analytic_guard import Guard
-from .analytic_impacts import MAX_PASSES, sequential_impulses, simultaneous_impulses
+from .analytic_impacts import MAX_PASSES, collision_events, sequential_impulses, simultaneous_impulses
 from .analytic_motion import Mover, Touch, copy_state
 from .analytic_rest import (
     hold_contacts,
@@ -47,6 +47,7 @@ from .analytic_rest import (
     stop_normals,
 )
 from .analytic_search import NO_GAP, NO_SPEED, EventSearch
+from .friction_cone import ACCEPTED
 
 ImpactModel = Literal["sequential", "simultaneous"]
 ContactModel = Literal["lcp", "lp"]
@@ -55,6 +56,9 @@ ContactModel = Literal["lcp", "lp"]
 LOWEST_BOUNCE = 1e-3
 NOISE = 1e-3  # of the resting speed: velocities below it are the integrator's error
 LONGEST_STEP = 0.25  # [s]
+# Of the tolerance: how deep a load may stay that was taken up at a gap below zero. Where no collision pays
+# for lifting it, it is DEPTH deeper with each corner that meets the ground while another one rests on it.
+SUNK = 0.1
 # Of the acceleration by contact: a slip that grows by less is none. In the longest step it makes 2.5e-5 m/s
 # in g, a twentieth of the resting speed; what systems are solved to is 1e-9.
 BEGINS = 1e-5
@@ -156,6 +160,7 @@ class AnalyticPipeline:
         self.contacts = self.finder.points(self.state, -np.inf)
         self.force = np.zeros((0, 3))
         self.impulse = np.zeros((0, 3))
+        self.level = np.zeros(0)
         self.slips = np.zeros(0, bool)
         self.lasting = np.zeros(0, bool)
         self.acceleration, self.spin_up, self.free = np.zeros((3, n, 3))
@@ -221,18 +226,25 @@ class AnalyticPipeline:
         with self._stage("narrow phase"):
             self.paths.set_velocities(self.state, self.time, self._until_break(1e-3))
             self.finder.update_pairs(self.state, np.full(len(self.names), self.tolerance))
-            loaded = self.contacts.slot[self.force[:, 0] > 0.0]
+            is_loaded = self.force[:, 0] > 0.0
+            loaded = self.contacts.slot[is_loaded]
             found = self.finder.points(self.state, LASTING * self.tolerance)
             self.finder.remember()
             band = BAND * self.tolerance
             touches = (found.separation <= band) | np.isin(found.slot, loaded)
             last = dict(zip(self.contacts.identities(), self.force, strict=True))
+            level = dict(
+                zip(self.contacts.select(is_loaded).identities(), self.level[is_loaded], strict=True)
+            )
             self.contacts = found.select(touches)
             motion = np.hstack([self.state.v, self.state.w])
             while self.paths.wake_touched(self.contacts.body, self.state, motion):
                 update_all_derived(self.model, self.state)  # what it woke may touch others
-            zero = np.zeros(3)
-            self.force = np.array([last.get(key, zero) for key in self.contacts.identities()]).reshape(-1, 3)
+            zero, keys = np.zeros(3), self.contacts.identities()
+            self.force = np.array([last.get(key, zero) for key in keys]).reshape(-1, 3)
+            # A load keeps the gap it was taken up at: to close it would lift what it carries, from nothing.
+            gaps = np.clip(self.contacts.separation, -SUNK * self.tolerance, band).tolist()
+            self.level = np.array([level.get(key, gap) for key, gap in zip(keys, gaps, strict=True)])
             self.impulse = np.zeros_like(self.force)
             self.max_penetration = max(self.max_penetration, -self.contacts.separation.min(initial=0.0))
 
@@ -269,11 +281,26 @@ class AnalyticPipeline:
                 )
                 self.mover.count.note(residual)
                 impulse = impulse + more
+                left = velocity[:, 0] + (A @ more.ravel())[::3]
+                if residual > ACCEPTED and (left < -self._resting_speed()).any():
+                    self.guard.refuse_squeeze(contacts.body, self.time)
             apply_impulses(contacts, impulse, self.model, self.state)
             update_all_derived(self.model, self.state)
             self.impulse[rows] += impulse
+            p = impulse.ravel()
+            self._pay_for_lifting(rows, -float(p @ (u[rows].ravel() + 0.5 * (A @ p))))
             if impact != "rest":
                 self._note_collisions("collision", contacts, u[rows], impulse)
+
+    def _pay_for_lifting(self, rows: NDArray[np.int64], lost: float) -> None:
+        """Let contacts of an island be lifted to no gap if the energy lost in a collision [J] is worth it.
+
+        No body moves farther than twice the deepest gap.
+        """
+        body = np.unique(self.contacts.body[rows])
+        weight = (self.model.mass * np.linalg.norm(self.free, axis=1))[body[self.model.kind[body] == DYNAMIC]]
+        if lost > 2.0 * float(weight.sum()) * -self.level[rows].min():
+            self.level[rows] = np.maximum(self.level[rows], 0.0)
 
     def find_forces(self) -> None:
         """Find the forces of resting contact, who is driven by them, and who is at rest."""
@@ -348,12 +375,10 @@ class AnalyticPipeline:
 
     def _note_unsolved(self, body: NDArray[np.int64]) -> None:
         """Warn of an island that has no forces, by its bodies, shape (k, 2)."""
-        names = sorted({self.names[i] for i in body.ravel().tolist()})
         self.unresolved.append((self.time, 1, 1.0))
-        shown = ", ".join(f"'{name}'" for name in names[:5])
         self.warnings.append(
-            f"no contact forces were found at {self.time:.6g} s between {shown}; lower their friction or use "
-            "solver='impulse'"
+            f"no contact forces were found at {self.time:.6g} s between {self.guard.listed(body)}; lower "
+            "their friction or use solver='impulse'"
         )
 
     def _find_driven(self) -> None:
@@ -387,8 +412,9 @@ class AnalyticPipeline:
             w = relative_acceleration(self.contacts, self.state, self.acceleration, self.spin_up)
             strongest = float(np.linalg.norm(self.acceleration - self.free, axis=1).max())
             sticks = ~self.slips & (np.hypot(w[:, 1], w[:, 2]) <= BEGINS * strongest)
+            drift = self.contacts._replace(separation=self.contacts.separation - self.level)
             hold_contacts(
-                self.contacts.select(loaded), self.model, self.state, sticks[loaded],
+                drift.select(loaded), self.model, self.state, sticks[loaded],
                 NO_GAP * self.tolerance, NO_SPEED * self._resting_speed(),
             )  # fmt: skip
             update_all_derived(self.model, self.state)
@@ -434,26 +460,13 @@ class AnalyticPipeline:
 
     def _note_collisions(self, kind: EventKind, contacts: ContactPoints, u: Array, impulse: Array) -> None:
         """Note who collided with whom; u: velocities before, in the contacts' frames [m/s], shape (k, 3)."""
-        pairs: dict[tuple[int, int], list[int]] = {}
-        for row in np.flatnonzero(impulse[:, 0] > 0.0).tolist():
-            pairs.setdefault(tuple(contacts.body[row].tolist()), []).append(row)
-        for (a, b), rows in pairs.items():
-            row = max(rows, key=lambda i: float(impulse[i, 0]))
-            point = 0.5 * (contacts.arm[row] + self.state.c[[a, b]]).sum(axis=0)
-            self.events.append(
-                ContactEvent(
-                    self.time, kind, self.names[a], self.names[b], float(impulse[rows, 0].sum()),
-                    tuple(point.tolist()), tuple(contacts.normal[row].tolist()),
-                    float(np.linalg.norm(u[row])),
-                )
-            )  # fmt: skip
+        self.events += collision_events(kind, self.time, self.names, contacts, u, impulse, self.state.c)
         self.guard.note_collision(self.time)
 
     # Saving and resuming ---------------------------------------------------------------------
 
-    _KEPT = ("time", "contacts", "force", "impulse", "slips", "lasting", "acceleration", "spin_up", "driven",
-             "held",
-             "events", "unresolved", "warnings", "max_penetration")  # fmt: skip
+    _KEPT = ("time", "contacts", "force", "impulse", "level", "slips", "lasting", "acceleration", "spin_up",
+             "driven", "held", "events", "unresolved", "warnings", "max_penetration")  # fmt: skip
 
     def memory(self) -> dict[str, Any]:
         """All that the coming steps depend on (not copies)."""

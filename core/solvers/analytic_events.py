@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..collision.broad_phase import BroadPhase
 from ..collision.contact_set import ContactSet, empty_contacts
-from ..collision.manifold import MAX_POINTS, TIE
+from ..collision.manifold import TIE
 from ..collision.narrow_phase import CARRIED_BY_WORLD, detect_contacts, make_scratch
 from ..collision.persistence import new_trace
 from ..collision.separating_plane import EDGES
@@ -189,8 +189,8 @@ class ContactFinder:
         """Note the closest point of each pair among `count` contacts.
 
         Returns:
-            Whether a pair with a full manifold touches: that may have left out its deepest point for another
-            one that is almost as deep. Where only few points are within reach, none is left out.
+            Whether a pair with several points touches: it may have left out its deepest point for others that
+            are almost as deep and span more. Where only few points are within reach, none is left out.
         """
         found = self.found
         # Stable, so the first of equals: the same for every run.
@@ -204,8 +204,8 @@ class ContactFinder:
         gaps.core[slot], gaps.carrier[slot] = found.core[first], found.carrier[first]
         at = state.v[body] + cross(state.w[body], found.arm[first])
         gaps.rate[slot] = ((at[:, 0] - at[:, 1]) * found.normal[first]).sum(axis=1)
-        full = found.slot[:count][found.place[:count] == MAX_POINTS - 1]
-        return bool((gaps.separation[full] < SAME_DEPTH * self.size[gaps.body[full]].min(axis=1)).any())
+        several = found.slot[:count][found.place[:count] == 1]
+        return bool((gaps.separation[several] < SAME_DEPTH * self.size[gaps.body[several]].min(axis=1)).any())
 
     def reach(self, state: BodyState, a: Array, h: float) -> Array:
         """How far any point of each body may move in the time h [m], shape (n,); a: accelerations [m/s^2]."""

@@ -1,6 +1,7 @@
 """What ends a run that leads nowhere: motion that is not finite, and events that follow without end."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..dynamics.body_state import BodyState
 from ..errors import SolverError
@@ -20,6 +21,21 @@ class Guard:
         self.busy: list[float] = []  # times of the collisions of the last second
         self.stalled = 0  # steps of no length in a row
         self._mark = (0.0, 0)  # time, and systems solved by then
+
+    def listed(self, body: NDArray[np.int64]) -> str:
+        """The names of bodies, each once, of more than five the first."""
+        return ", ".join(f"'{name}'" for name in sorted({self.names[i] for i in body.ravel().tolist()})[:5])
+
+    def refuse_squeeze(self, body: NDArray[np.int64], time: float) -> None:
+        """Refuse to go on where no impulses stop bodies, of all contacts of an island.
+
+        Raises:
+            SolverError: Names the bodies and the time [s].
+        """
+        raise SolverError(
+            f"no impulses keep {self.listed(body)} apart at {time:.6g} s; what cannot give way closes in on "
+            "them: leave them room, or use solver='impulse'"
+        )
 
     def note_collision(self, time: float) -> None:
         """Note that something collided at a time [s]."""

@@ -13,8 +13,9 @@ e = 0 it never does, as the impulse then opposes the motion that it leaves.
 
 import numpy as np
 
+from ..report import ContactEvent, EventKind
 from .analytic_contacts import Array, ContactPoints
-from .friction_cone import ACCEPTED, solve_cone
+from .friction_cone import solve_cone
 from .lcp import part_of, solve_lcp
 
 MAX_PASSES = 2000  # sequential passes over the contacts of one collision, then all are solved at once
@@ -144,9 +145,33 @@ def simultaneous_impulses(
     return _without_energy(lambda part: solve(part * restitution), energy, 1.0), residual
 
 
-def accepted(residual: float) -> bool:
-    """Whether a system counts as solved."""
-    return residual <= ACCEPTED
+def collision_events(
+    kind: EventKind, time: float, names: list[str], contacts: ContactPoints, u: Array, impulse: Array,
+    place: Array,
+) -> list[ContactEvent]:  # fmt: skip
+    """Who collided with whom: one event for each pair of bodies.
+
+    Args:
+        time: Of the collision [s].
+        names: Of all bodies.
+        u: Velocities before [m/s], contact frames, shape (m, 3).
+        impulse: [N s], contact frames, shape (m, 3).
+        place: Centres of mass of all bodies [m], shape (n, 3).
+    """
+    pairs: dict[tuple[int, int], list[int]] = {}
+    for row in np.flatnonzero(impulse[:, 0] > 0.0).tolist():
+        pairs.setdefault(tuple(contacts.body[row].tolist()), []).append(row)
+    events = []
+    for (a, b), rows in pairs.items():
+        row = max(rows, key=lambda i: float(impulse[i, 0]))
+        point = 0.5 * (contacts.arm[row] + place[[a, b]]).sum(axis=0)
+        events.append(
+            ContactEvent(
+                time, kind, names[a], names[b], float(impulse[rows, 0].sum()), tuple(point.tolist()),
+                tuple(contacts.normal[row].tolist()), float(np.linalg.norm(u[row])),
+            )
+        )  # fmt: skip
+    return events
 
 
 def _without_energy(impulse, energy, most: float) -> Array:

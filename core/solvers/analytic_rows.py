@@ -6,6 +6,7 @@ on which forces act as they are, body 1 is b, on which they act reversed.
 
 import numpy as np
 
+from ..dynamics.islands import group_of
 from ..jit import inlined, inner, kernel
 from ..math3 import mat3, vec3
 
@@ -142,14 +143,6 @@ def sum_wrenches(body, frame, arm, force, push_out, turn_out):
                 turn_out[i, x] += sign * moment[x]
 
 
-@inner
-def _root(parent, i):
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
-        i = parent[i]
-    return i
-
-
 @inlined
 def _moves(inv_mass, inv_inertia, i):
     """Whether a body answers forces."""
@@ -172,11 +165,11 @@ def label_islands(body, inv_mass, inv_inertia, parent, label_out):
     for c in range(body.shape[0]):
         a, b = body[c, 0], body[c, 1]
         if _moves(inv_mass, inv_inertia, a) and _moves(inv_mass, inv_inertia, b):
-            parent[0, _root(parent[0], b)] = _root(parent[0], a)
+            parent[0, group_of(parent[0], b)] = group_of(parent[0], a)
     count = np.int64(0)
     for c in range(body.shape[0]):
         a = body[c, 0]
-        i = _root(parent[0], a if _moves(inv_mass, inv_inertia, a) else body[c, 1])
+        i = group_of(parent[0], a if _moves(inv_mass, inv_inertia, a) else body[c, 1])
         if parent[1, i] < 0:
             parent[1, i] = count
             count += 1

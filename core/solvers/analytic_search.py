@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..dynamics.body_state import BodyState
 from .analytic_contacts import Array, frame_velocity, relative_acceleration
 from .analytic_events import BAND, BEYOND, ContactFinder, Gaps, find_root
-from .analytic_motion import SHORTEST_STEP, Mover, Touch
+from .analytic_motion import SHORTEST_STEP, Mover, Touch, Way
 from .analytic_rest import slip_velocity
 from .analytic_witness import Witnesses
 
@@ -26,6 +26,9 @@ NO_GAP, NO_SPEED = 1e-8, 2e-12
 JUMP = 1e-9
 MOST_WITNESSES = 8  # followed one after the other; then the narrow phase is asked at each step of the search
 STOPPED = 1e-6  # of the resting speed: a slip that is none
+# Of the resting speed: what a slip may have across its direction at the step's start and still be straight.
+# At the resting speed u, 4e-4 m/s, friction is off by that angle for u / (mu g) s: by 1e-2 u^2 = 2e-9 J/kg.
+STRAIGHT = 1e-2
 
 Motion = Callable[[float], BodyState]  # the state a time after the step's start
 
@@ -56,15 +59,25 @@ class EventSearch:
             return self._is_late(later) or self._slowest(later, touch) < 0.0
 
         way = self.mover.move(state, time, h, driven, held, touch, is_late)
-        while way.failed and h > SHORTEST_STEP:
+        while way.failed is not None:
             # Up to where forces cease to exist: there friction jams, which an impulse ends.
-            h *= 0.5
+            h = max(min(0.5 * h, way.failed), SHORTEST_STEP)
             way = self.mover.move(state, time, h, driven, held, touch, is_late)
-        self._motion = motion = cache(way.at)
         self._integrated = bool(driven.any())
-        h = self._first_meeting(way.end[0])
-        h = self._first_stop(state, h, touch)
-        return motion(h), h
+        h, stopped = self._first_event(way, state, touch)
+        if stopped and way.is_rough(h):
+            # What comes after the end of the slip has spoiled the step: once more, up to there.
+            again = self.mover.move(state, time, h, driven, held, touch, is_late)
+            if again.failed is None:
+                h, _ = self._first_event(again, state, touch)
+        return self._motion(h), h
+
+    def _first_event(self, way: Way, state: BodyState, touch: Touch) -> tuple[float, bool]:
+        """When something first happens on the way [s], or its end; and whether a slip ends then."""
+        self._motion = cache(way.at)
+        meeting = self._first_meeting(way.end[0])
+        h = self._first_stop(state, meeting, touch)
+        return h, h < meeting
 
     def _locate(
         self, g: Callable[[BodyState], float], h: float, g_start: float, g_end: float, accuracy: float
@@ -189,15 +202,21 @@ class EventSearch:
         return float((speed[ends] / slowing[ends]).min(initial=np.inf))
 
     def _slowest(self, state: BodyState, touch: Touch) -> float:
-        """Least velocity along the slip of the step's start [m/s]."""
+        """Least velocity along the slip of the step's start [m/s], less what counts as none.
+
+        A slip that keeps its direction ends where it is zero. One that turns ends where it is as slow as one
+        that counts as none: its friction would turn ever faster.
+        """
         if not touch.slips.any():
             return np.inf
         now, then = self.mover.same_contacts(state, touch)
         u = slip_velocity(now, state, frame_velocity(now, state), self.mover.drill_arm)
         u = np.einsum("mrk,mr->mk", now.frame, u)
         slips = touch.slips[then] & (now.feature == touch.contacts.feature[then])
-        along = (u * touch.slip[then]).sum(axis=1)[slips]
-        return float(along.min(initial=np.inf))
+        along = (u * touch.slip[then]).sum(axis=1)
+        across = np.linalg.norm(u - along[:, None] * touch.slip[then], axis=1)
+        slowest = touch.resting_speed * np.clip(across / (STRAIGHT * touch.resting_speed) - 1.0, 0.0, 1.0)
+        return float((along - slowest)[slips].min(initial=np.inf))
 
     def _first_stop(self, state: BodyState, h: float, touch: Touch) -> float:
         """Cut the step at the first moment at which a slip comes to its end."""

@@ -37,11 +37,17 @@ from .lcp import Array
 # How far A is moved from singular, in parts of its diagonal, in the proximal steps: much at first, as
 # Newton's method goes astray along what a curved cone leaves undetermined; then less, where that is slow.
 PROXIMAL = (1e-4, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-8, 1e-9, 1e-9, 1e-9)
-# For forces of a moment ago: where they change by less than 1e-4, one step with this reaches GOOD_ENOUGH. Not
-# less, as what has no unique solution is found to 1e-16 / 1e-8 only.
+# For forces of a moment ago. A proximal step leaves a residual of its softness times the change of the
+# forces, in loads, and finds what no contact determines to round-off over its softness: at the root of
+# round-off, 1.5e-8, both are least for changes by a load. Changes by 1e-4 then are GOOD_ENOUGH at once.
 CLOSE = 1e-8
 GOOD_ENOUGH = 1e-12  # residual relative to b at which the search ends
-ACCEPTED = 1e-9  # and the largest that counts as a solution
+# And the largest that counts as a solution. Where two bodies stick at several points, no forces satisfy all
+# of them better than velocities agree with a rigid motion: to a step's error, 1e-9 m/s, times the turning.
+ACCEPTED = 1e-8
+STALE = 3  # proximal steps after which such a solution is not expected to become better
+WRONG_PIECE = 1e-7  # from here on other contacts may stick, slip and carry than those found: sweeps may tell
+ROUNDS = 3  # of sweeps
 SWEEPS = np.int64(60)
 
 
@@ -86,8 +92,8 @@ def solve_cone(
         return ConeSolution(np.zeros((m, 3)), b.copy(), 0.0)
     f = np.zeros(3 * m) if guess is None else guess.ravel() / scale
     f, residual = _proximal_newton(problem, f)
-    for _ in range(3):
-        if residual <= ACCEPTED:
+    for _ in range(ROUNDS):
+        if residual <= WRONG_PIECE:
             break
         f, residual = _proximal_newton(problem, _sweep(problem, f))
     solution = f * scale
@@ -135,13 +141,14 @@ def _residual(problem: _Problem, f: Array) -> float:
 
 def _proximal_newton(problem: _Problem, f: Array) -> tuple[Array, float]:
     """Proximal steps, each solved by Newton's method; returns the best f and its residual."""
-    best, best_residual = f, _residual(problem, f)
+    best, best_residual, stale = f, _residual(problem, f), 0
     for softness in (CLOSE, *PROXIMAL) if best_residual < 1.0 else PROXIMAL:
         f = _newton(problem, f, softness)
         residual = _residual(problem, f)
+        stale = 0 if residual < 0.5 * best_residual else stale + 1
         if residual < best_residual:
             best, best_residual = f, residual
-        if best_residual <= GOOD_ENOUGH:
+        if best_residual <= GOOD_ENOUGH or (best_residual <= ACCEPTED and stale >= STALE):
             break
     return best, best_residual
 

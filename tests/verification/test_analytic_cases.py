@@ -104,6 +104,41 @@ def test_coin(ground, figure):
     figure("rise of energy in a step, relative", np.diff(energy).max() / energy[0], 1e-9)
 
 
+def thrown(shape, seed):
+    """A body of 1 kg that is thrown on a plane with mu = 3, tumbling."""
+    random = np.random.default_rng(seed)
+    w, x, y, z = random.normal(size=4)
+    size = np.sqrt(w * w + x * x + y * y + z * z)
+    scene = topple.Scene(gravity=(0.0, 0.0, -G), bodies=[scenes.ground.plane(friction=3.0)])
+    scene.add(
+        topple.Body(
+            "body", shape, mass=1.0, friction=3.0, position=(0.0, 0.0, 0.8),
+            orientation=np.array([w, x, y, z]) / size, linear_velocity=(*random.normal(0.0, 2.0, 2), 0.0),
+            angular_velocity=random.normal(0.0, 4.0, 3),
+        )
+    )  # fmt: skip
+    return scene
+
+
+ROCK = np.random.default_rng(71).normal(0.0, 0.25, (10, 3))
+THROWN = {
+    "box": topple.Box((0.5, 0.3, 0.4)),
+    "can": topple.Cylinder(0.2, 0.3),
+    "capsule": topple.Capsule(0.1, 0.4),
+    "rock": topple.ConvexHull(ROCK),
+}
+
+
+@pytest.mark.parametrize("name", THROWN)
+def test_no_step_makes_energy(name, figure, scale):
+    """Analytic: thrown on a plane with mu = 3: no step makes 1e-9 of the energy, wherever slips end."""
+    worst = 0.0
+    for seed in range(3 * scale):
+        energy = energies(topple.Simulation(thrown(THROWN[name], seed), "analytic"), 1.0)
+        worst = max(worst, np.diff(energy).max() / energy[0])
+    figure(f"{name}: rise of energy in a step, relative", worst, 1e-9)
+
+
 @pytest.mark.slow
 def test_tippe_top_turns_over(figure):
     """Analytic: the tippe top of Leine & Glocker 2003, figure 12, touches with a patch of .5 mm, turns over.
