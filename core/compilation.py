@@ -149,8 +149,9 @@ def compile_rest() -> None:
         pipeline.find_pairs()
         pipeline.state.c[:, 2] += 1.0
     pipeline.broad_phase.grow(pipeline.state, pipeline.reach)
-    pipeline.find_impulses(h, pipeline.build_islands())
-    pipeline.move(h)
+    island_count = pipeline.build_islands()
+    pipeline.find_impulses(h, island_count)
+    pipeline.move(h, island_count)
     pipeline.repair_positions(h)
     pipeline.project_positions()
     _compile_analytic()

@@ -16,12 +16,14 @@ from .diagnostics import MassTable
 from .dynamics.body_state import BodyState, origin_pose
 from .errors import SceneError, SolverError
 from .files import write_whole
+from .forces import UniformField
 from .report import ContactEvent, Report
 from .scene import Scene
 from .snapshots import pack, unpack
 from .solvers import analytic, impulse
 from .solvers.analytic import AnalyticPipeline, AnalyticSolver
 from .solvers.impulse import ImpulsePipeline, ImpulseSolver
+from .solvers.impulse_start import forgive_overlaps
 from .trajectory import Trajectory
 
 Progress = Callable[[str, int, int], None]
@@ -64,10 +66,11 @@ def resolve_solver(solver: SolverChoice) -> Solver:
 def _build_pipeline(scene: Scene, solver: Solver) -> tuple[ImpulsePipeline | AnalyticPipeline, np.ndarray]:
     if isinstance(solver, AnalyticSolver):
         return analytic.build_pipeline(scene, solver)
-    if scene.forces:
+    unknown = sorted({type(force).__name__ for force in scene.forces if not isinstance(force, UniformField)})
+    if unknown:
         raise SolverError(
-            f"the impulse solver knows no force but gravity, and the scene has {len(scene.forces)}; "
-            "use solver='analytic' or remove them"
+            f"the impulse solver knows no forces but gravity and UniformField, and the scene has "
+            f"{', '.join(unknown)}; use solver='analytic' or remove them"
         )
     return impulse.build_pipeline(scene, solver)
 
@@ -102,7 +105,7 @@ class Simulation:
         if isinstance(p, AnalyticPipeline):
             overlaps, remedy = p.start(), "they were moved apart at once"
         else:
-            overlaps, remedy = p.forgive_overlaps(p.settings.time_step), "they are pushed apart slowly"
+            overlaps, remedy = forgive_overlaps(p, p.settings.time_step), "they are pushed apart slowly"
         for a, b, depth in overlaps:
             self._warnings.append(
                 f"bodies '{p.names[a]}' and '{p.names[b]}' overlap by {depth:.3g} m at the start; "

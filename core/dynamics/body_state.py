@@ -9,11 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..forces import UniformField
 from ..geometry.mass_properties import principal_axes
-from ..geometry.shape_table import Colliders, MeshTrees, ShapeTable, build_shape_table
+from ..geometry.shape_table import CAPSULE, DISCS, SPHERE, Colliders, MeshTrees, ShapeTable, build_shape_table
 from ..scene import Body, Scene
 
 STATIC, KINEMATIC, DYNAMIC = 0, 1, 2
+ROUND_WITHIN = 1e-9  # of its size: how far a body's round parts may lie off its axis
 _KIND = {"static": STATIC, "kinematic": KINEMATIC, "dynamic": DYNAMIC}
 
 
@@ -133,10 +135,6 @@ def build_bodies(scene: Scene) -> tuple[BodyModel, ShapeTable, Colliders, MeshTr
     table, colliders, trees = build_shape_table(solids)
     bound = np.zeros(n)
     np.maximum.at(bound, colliders.body, table.bound[colliders.shape])
-    # A body of one round shape is round itself; one of several is not.
-    single = np.bincount(colliders.body, minlength=n)[colliders.body] == 1
-    round_axis = np.zeros((n, 3))
-    round_axis[colliders.body[single]] = table.axis[colliders.shape[single]]
     kind = np.array([_KIND[b.kind] for b in bodies], np.int64)
     dynamic = kind == DYNAMIC
     mass = np.array([b.mass for b in bodies], float)
@@ -148,7 +146,7 @@ def build_bodies(scene: Scene) -> tuple[BodyModel, ShapeTable, Colliders, MeshTr
     model = BodyModel(
         kind=kind,
         bound=bound,
-        round_axis=round_axis,
+        round_axis=_round_axes(table, colliders, n),
         mass=mass,
         inv_mass=inv_mass,
         inertia=moments,
@@ -164,6 +162,37 @@ def build_bodies(scene: Scene) -> tuple[BodyModel, ShapeTable, Colliders, MeshTr
         q_OP=q_OP,
     )
     return model, table, colliders, trees, order
+
+
+def _round_axes(table: ShapeTable, colliders: Colliders, count: int) -> np.ndarray:
+    """Axis through the centre of mass about which each body is round, shape (n, 3); zero where none is."""
+    axes = np.zeros((count, 3))
+    round_shape = np.isin(table.kind, (SPHERE, CAPSULE, DISCS))[colliders.shape]
+    parts: dict[int, list[int]] = {}
+    for body, shape in zip(colliders.body, colliders.shape, strict=True):
+        parts.setdefault(int(body), []).append(int(shape))
+    for body in colliders.body[~round_shape]:
+        parts.pop(int(body), None)
+    for body, shapes in parts.items():
+        size = table.bound[shapes].max()
+        ends = [table.vertex[table.vertex_start[s] : table.vertex_start[s + 1]] for s in shapes]
+        lines = np.vstack([*ends, size * table.axis[shapes]])
+        length = np.linalg.norm(lines, axis=1)
+        if length.max() > ROUND_WITHIN * size:
+            axis = lines[length.argmax()] / length.max()
+            if np.linalg.norm(np.cross(lines, axis), axis=1).max() <= ROUND_WITHIN * size:
+                axes[body] = axis
+    return axes
+
+
+def gravity_of(scene: Scene, bodies: list[Body]) -> np.ndarray:
+    """Acceleration of each body by gravity and the scene's uniform fields [m/s^2], shape (n, 3)."""
+    gravity = np.tile(np.asarray(scene.gravity, float), (len(bodies), 1))
+    for field in scene.forces:
+        if isinstance(field, UniformField):
+            rows = [field.bodies is None or body.name in field.bodies for body in bodies]
+            gravity[rows] += np.asarray(field.acceleration, float)
+    return gravity
 
 
 def ignored_pairs(scene: Scene, bodies: list[Body]) -> np.ndarray:

@@ -183,6 +183,9 @@ def plan_free_motion(model, state, gravity, h, plan):
 
     Velocities follow v' = g - c v; angular momentum decays at its own rate. Bodies of kind
     KINEMATIC keep the velocity in `state`, which the caller has set for this step.
+
+    Args:
+        gravity: Of each body [m/s^2], shape (n, 3).
     """
     for i in range(state.c.shape[0]):
         for k in range(3):
@@ -197,7 +200,7 @@ def plan_free_motion(model, state, gravity, h, plan):
         x = model.damping[i, 0] * h
         half = 0.5 - x / 6.0 + x * x / 24.0 if x < 1e-3 else (1.0 - mean) / x
         for k in range(3):
-            g = gravity[k] if model.inv_mass[i, k] > 0.0 else 0.0
+            g = gravity[i, k] if model.inv_mass[i, k] > 0.0 else 0.0
             v = state.v[i, k]
             plan.mean[i, k] = v * mean + g * h * half
             plan.change[i, k] = v * (keep - 1.0) + g * h * mean
@@ -283,7 +286,7 @@ def move_bodies(model, state, plan, gravity, h):
             keep, mean = _decay(model.damping[i, 0], h)
             keep_spin, _ = _decay(model.damping[i, 1], h)
             for k in range(3):
-                g = gravity[k] if model.inv_mass[i, k] > 0.0 else 0.0
+                g = gravity[i, k] if model.inv_mass[i, k] > 0.0 else 0.0
                 state.v[i, k] = state.v[i, k] * keep + g * h * mean
                 state.L[i, k] *= keep_spin
         update_derived(model, state, i)

@@ -110,6 +110,7 @@ class Mover:
         contact_radius: float,
     ) -> None:
         self.model, self.gravity, self.finder, self.forces = model, gravity, finder, forces
+        self.body_gravity = np.tile(gravity, (len(model.kind), 1))
         self.integrator: IntegratorName = integrator
         self.rtol, self.tolerance, self.method = rtol, tolerance, method
         self.drill_arm = HERTZ * contact_radius
@@ -130,8 +131,8 @@ class Mover:
             turn = float((np.linalg.norm(state.w, axis=1) * self._tumbles).max()) * h
             parts = int(min(max(np.ceil(turn / SMALL_TURN), 1.0), MOST_TURNS))
             for _ in range(parts):
-                plan_free_motion(self.model, later, self.gravity, h / parts, self.plan)
-                move_bodies(self.model, later, self.plan, self.gravity, h / parts)
+                plan_free_motion(self.model, later, self.body_gravity, h / parts, self.plan)
+                move_bodies(self.model, later, self.plan, self.body_gravity, h / parts)
         return later
 
     def move(

@@ -22,6 +22,7 @@ from ..dynamics.body_state import (
     BodyState,
     body_masses,
     build_bodies,
+    gravity_of,
     ignored_pairs,
     initial_state,
 )
@@ -36,6 +37,7 @@ from ..settings import OVERLAP_SPEED, RELATIVE_TOLERANCE
 from .contact_events import EventLog
 from .impulse_collisions import empty_collisions, resolve_collisions
 from .impulse_contacts import apply_impulses, warm_start
+from .impulse_energy import energy_scratch, hold_energy, measure_energy
 from .impulse_guard import PassageGuard
 from .impulse_islands import (
     NEWTON_ACCURACY,
@@ -51,6 +53,7 @@ from .impulse_islands import (
     sweep_islands,
 )
 from .impulse_repair import deepest, project_positions
+from .impulse_start import preload, start_at_rest
 
 REPAIR_ROUNDS = 60
 REST_SINK, SINK = 0.002, 0.05
@@ -105,7 +108,7 @@ def build_pipeline(scene: Scene, settings: ImpulseSolver) -> tuple["ImpulsePipel
     update_all_derived(model, state)
     pipeline = ImpulsePipeline(
         settings, model, shapes, colliders, trees, state, paths,
-        gravity=scene.gravity, multiply=scene.combine == "multiply",
+        gravity=gravity_of(scene, bodies), multiply=scene.combine == "multiply",
         mobile=np.array([b.is_movable for b in bodies]), sensor=np.array([b.sensor for b in bodies]),
         apart=ignored_pairs(scene, bodies), names=[b.name for b in bodies],
     )  # fmt: skip
@@ -135,6 +138,7 @@ class ImpulsePipeline:
         """Allocate scratch.
 
         Args:
+            gravity: Of each body, other uniform fields included [m/s^2], shape (n, 3).
             multiply: How coefficients combine.
             mobile: Bodies that move by forces now or later, shape (n,).
             sensor: Bodies that only report what overlaps them, shape (n,).
@@ -142,8 +146,8 @@ class ImpulsePipeline:
         """
         self.settings, self.model, self.shapes, self.colliders = settings, model, shapes, colliders
         self.state, self.paths = state, paths
-        self.gravity, self.multiply = np.asarray(gravity, float), multiply
-        self.gravity_size = float(np.linalg.norm(self.gravity))
+        self.gravity, self.multiply = gravity, multiply
+        self.gravity_size = float(np.linalg.norm(gravity, axis=1).max())
         self.names = names
         self.masses = body_masses(model, state)
         self.time = 0.0
@@ -157,12 +161,14 @@ class ImpulsePipeline:
         self.log = EventLog(names, colliders.body, bool(sensor.any()), settings.event_impulse)
         self.reach = np.zeros(n)
         self.net = np.zeros((n, 6))
+        self.lasting = np.ones(n, bool)
         self.end_velocity = np.zeros((n, 6))
         self.moved_in = np.zeros(n, np.int64)
         self.scratch = make_scratch(shapes)
         self.contacts = empty_contacts(0)
         self.contact_count = 0
         self._grow(max(64, 16 * n))
+        self.solve.last_mean[:, :3], self.solve.last_mean[:, 3:] = state.v, state.w
         self.solve_report = np.zeros(4)
         self.stage_seconds: dict[str, float] = {}
         self.max_penetration = 0.0
@@ -181,6 +187,7 @@ class ImpulsePipeline:
         self.islands = empty_islands(n, capacity)
         self.graph = empty_graph(n, capacity)
         self.collisions = empty_collisions(n, capacity)
+        self.energy = energy_scratch(n, capacity)
         last = getattr(self, "solve", None)
         self.solve = solve_scratch(n, capacity)
         if last is not None:
@@ -201,21 +208,26 @@ class ImpulsePipeline:
 
     def step(self, h: float) -> None:
         """Advance the state by the time h [s]."""
-        self._may_sleep = self.settings.sleeping and h == self._step_length
+        self._may_sleep = self.settings.sleeping and h == self._step_length and self.time > 0.0
         if h != self._step_length:
             self.look_ahead(h)
-        self.find_impulses(h, self.build_islands())
+        if self.time == 0.0:
+            start_at_rest(self, h)
+        island_count = self.build_islands()
+        self.find_impulses(h, island_count)
         self.stop_at_obstacles(h)
-        self.move(h)
+        self.move(h, island_count)
         self.note_events()
         self.look_ahead(h)
         self.repair_positions(h)
         self._check_finite()
 
-    def find_impulses(self, h: float, island_count: int) -> None:
-        """Find the impulses at all contacts in the coming step."""
+    def find_impulses(self, h: float, island_count: int, preloaded: bool = False) -> None:
+        """Find the impulses at all contacts in the coming step; see `preload` in `impulse_start`."""
         with self._stage("solve"):
             self._prepare_rows(h)
+            if preloaded:
+                preload(self, h)
             self._warm_start(h)
             self._resolve_collisions(h, island_count)
             self._solve_contacts(h, island_count)
@@ -226,11 +238,14 @@ class ImpulsePipeline:
         with self._stage("guard"):
             self.guard.stop_at_obstacles(self.state, self.broad_phase.pairs, h, self.plan.mean)
 
-    def move(self, h: float) -> None:
+    def move(self, h: float, island_count: int) -> None:
         """Apply the impulses and move all bodies through the step."""
         with self._stage("integrate"):
+            measure_energy(self.model.kind, self.masses, self.state, self.energy.start)
             self._apply_impulses()
             self._move_bodies(h)
+            self._hold_energy(h, island_count)
+            self.store_impulses()
 
     def note_events(self) -> None:
         """Note which bodies began or ceased to touch in this step."""
@@ -336,7 +351,7 @@ class ImpulsePipeline:
     def _warm_start(self, h: float) -> None:
         warm_start(
             self.model.kind, self.masses, self.geometry, self.rows, self.contact_count,
-            h, h * self.gravity_size, self.plan, self.net,
+            h, h * self.gravity_size, self.plan, self.net, self.lasting,
         )  # fmt: skip
 
     def _resolve_collisions(self, h: float, island_count: int) -> None:
@@ -375,6 +390,17 @@ class ImpulsePipeline:
 
     def _apply_impulses(self) -> None:
         apply_impulses(self.model, self.state, self.contacts, self.rows, self.contact_count)
+
+    def _hold_energy(self, h: float, island_count: int) -> None:
+        hold_energy(
+            self.model.kind, self.masses, self.state, self.geometry, self.contacts.impulse,
+            self.contacts.slot, self.broad_phase.pairs.allowance, self.rows, self.islands, island_count,
+            self.plan, self.gravity, h, self.lasting, self.solve.held, self.energy,
+        )  # fmt: skip
+        settle_held(self.state, self.solve.held)
+
+    def store_impulses(self) -> None:
+        """Remember the impulses of the contacts with their pairs."""
         store_impulses(
             self.contacts.slot, self.contacts.place, self.contacts.impulse, self.contact_count,
             self.broad_phase.pairs.impulse,
@@ -382,7 +408,6 @@ class ImpulsePipeline:
 
     def _move_bodies(self, h: float) -> None:
         move_bodies(self.model, self.state, self.plan, self.gravity, h)
-        settle_held(self.state, self.solve.held)
         self.time += h
         self.paths.set_poses(self.state, self.time)
         allowance = self.broad_phase.pairs.allowance
@@ -407,7 +432,8 @@ class ImpulsePipeline:
         with self._stage("repair"):
             project_positions(
                 self.model, self.state, self.masses, self.geometry, self.contacts.slot, self.contact_count,
-                self.broad_phase.pairs.allowance, 0.25 * self.tolerance, self.moved_in, self.end_velocity,
+                self.broad_phase.pairs.allowance, 0.25 * self.tolerance, self.gravity, self.moved_in,
+                self.end_velocity,
             )  # fmt: skip
 
     def _check_finite(self) -> None:
@@ -418,26 +444,6 @@ class ImpulsePipeline:
                 f"bodies {names} have no finite motion at {self.time:.6g} s; look for extreme masses, "
                 "sizes or speeds among them"
             )
-
-    # The start -------------------------------------------------------------------------------
-
-    def forgive_overlaps(self, h: float) -> list[tuple[int, int, float]]:
-        """Let bodies that overlap at the start part slowly; returns (a, b, depth [m]) of each pair."""
-        self.look_ahead(h)
-        depth: dict[int, float] = {}
-        for c in range(self.contact_count):
-            if self.contacts.separation[c] < -self.tolerance:
-                slot = int(self.contacts.slot[c])
-                depth[slot] = max(depth.get(slot, 0.0), -float(self.contacts.separation[c]))
-        pairs = self.broad_phase.pairs
-        for slot, value in depth.items():
-            pairs.allowance[slot] = value
-        bodies = self.colliders.body[pairs.collider]
-        deepest: dict[tuple[int, int], float] = {}
-        for slot, value in sorted(depth.items()):
-            a, b = int(bodies[slot, 0]), int(bodies[slot, 1])
-            deepest[a, b] = max(deepest.get((a, b), 0.0), value)
-        return [(a, b, value) for (a, b), value in deepest.items()]
 
     @property
     def witness_survival(self) -> float:

@@ -26,6 +26,8 @@ PUSH_SPEED = 0.5
 # Net contact impulse on a body, in units of what gravity adds in a step, up to which it is taken for a
 # force that lasts.
 SMOOTH = 4.0
+# Cosine of the angle to the lowest point of a rim within which a contact point is taken for it.
+LOWEST = 1.0 - 1e-6
 FAR_TURN = 0.5  # [rad] a step; beyond it the impulses of the last step are none of the next
 
 
@@ -39,8 +41,42 @@ def _without_roll(masses, body, w):
     return vec3.subtract(w, vec3.scale(axis, vec3.dot(w, axis)))
 
 
+@inlined
+def _turn(masses, body, w):
+    """Rotation by w as far as it shows: of a round body that which takes its axis along."""
+    axis = vec3.load(masses.round_axis, body)
+    if axis[0] == 0.0 and axis[1] == 0.0 and axis[2] == 0.0:
+        return quat.exp(w)
+    axis = mat3.transform(mat3.load(masses.R, body), axis)
+    moved = quat.rotate(quat.exp(w), axis)
+    x, y, z = vec3.cross(axis, moved)
+    return quat.normalize((1.0 + vec3.dot(axis, moved), x, y, z))
+
+
 @inner
-def _turns_far(masses, contacts, c, h, velocity):
+def _turned_arm(masses, body, q, arm, n, n_end):
+    """The arm of the contact point of a turned body; `n` and `n_end` point out of the body there.
+
+    The lowest point of a rim is another one when its axis has turned.
+    """
+    turned = quat.rotate(q, arm)
+    axis = vec3.load(masses.round_axis, body)
+    if axis[0] == 0.0 and axis[1] == 0.0 and axis[2] == 0.0:
+        return turned
+    axis = mat3.transform(mat3.load(masses.R, body), axis)
+    offset = vec3.subtract(arm, vec3.scale(axis, vec3.dot(arm, axis)))
+    lowest = vec3.subtract(n, vec3.scale(axis, vec3.dot(n, axis)))
+    size = vec3.norm(offset) * vec3.norm(lowest)
+    if not vec3.dot(offset, lowest) > LOWEST * size:
+        return turned
+    axis_end = quat.rotate(q, axis)
+    lowest = vec3.subtract(n_end, vec3.scale(axis_end, vec3.dot(n_end, axis_end)))
+    along = vec3.scale(axis_end, vec3.dot(arm, axis))
+    return vec3.add(along, vec3.scale(lowest, vec3.norm(offset) / vec3.norm(lowest)))
+
+
+@inner
+def turns_far(masses, contacts, c, h, velocity):
     """Whether a body carries its contact point around by more than FAR_TURN in the step."""
     for side in range(2):
         body = contacts.body[c, side]
@@ -52,7 +88,7 @@ def _turns_far(masses, contacts, c, h, velocity):
 
 
 @kernel
-def warm_start(kind, masses, contacts, rows, count, h, gravity_speed, plan, net):
+def warm_start(kind, masses, contacts, rows, count, h, gravity_speed, plan, net, lasting_out):
     """Let last step's impulses act through the whole step: half a step's worth on positions.
 
     That is right for forces that last. Where their sum on a body is far more than weight and
@@ -62,15 +98,17 @@ def warm_start(kind, masses, contacts, rows, count, h, gravity_speed, plan, net)
     Args:
         gravity_speed: What gravity adds to a velocity in one step [m/s].
         net: Written: the velocity changes by the impulses, shape (bodies, 6).
+        lasting_out: Whether they act on a body all through the step, shape (bodies,).
     """
     net[:, :] = 0.0
+    lasting_out[:] = True
     for c in range(count):
         if rows.asleep[c]:
             continue
         for side in range(2):
             spin_steadily(plan, contacts.body[c, side], h)
         p = vec3.load(rows.impulse, c)
-        if p[0] == 0.0 or _turns_far(masses, contacts, c, h, plan.start):
+        if p[0] == 0.0 or turns_far(masses, contacts, c, h, plan.start):
             for k in range(3):
                 rows.impulse[c, k], rows.before[c, k] = 0.0, 0.0
             continue
@@ -83,7 +121,7 @@ def warm_start(kind, masses, contacts, rows, count, h, gravity_speed, plan, net)
         energy = net[i, 0] * net[i, 0] + net[i, 1] * net[i, 1] + net[i, 2] * net[i, 2]
         for k in range(3):
             energy += masses.inertia[i, k] * spin[k] * spin[k] / masses.mass[i]
-        lasting = energy <= (SMOOTH * gravity_speed) ** 2
+        lasting = lasting_out[i] = energy <= (SMOOTH * gravity_speed) ** 2
         part = 0.5 if lasting else 1.0
         for k in range(6):
             plan.mean[i, k] += part * net[i, k]
@@ -118,17 +156,17 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
         wa = (h * velocity[a, 3], h * velocity[a, 4], h * velocity[a, 5])
         wb = (h * velocity[b, 3], h * velocity[b, 4], h * velocity[b, 5])
         # The surface of a round body turns under its contact, which stays where it is.
-        wa, wb = _without_roll(masses, a, wa), _without_roll(masses, b, wb)
+        tilt_a, tilt_b = vec3.norm(_without_roll(masses, a, wa)), vec3.norm(_without_roll(masses, b, wb))
         # Where one comes round, a prediction for the end of the step says nothing of the way there.
-        if max(vec3.dot(wa, wa), vec3.dot(wb, wb)) > FAR_TURN * FAR_TURN:
+        if max(tilt_a, tilt_b) > FAR_TURN:
             rows.gap[c] = gap_out[c]
             continue
         ra = (contacts.core[c, 0, 0], contacts.core[c, 0, 1], contacts.core[c, 0, 2])
         rb = (contacts.core[c, 1, 0], contacts.core[c, 1, 1], contacts.core[c, 1, 2])
-        turning = vec3.dot(wa, wa) * vec3.norm(ra) + vec3.dot(wb, wb) * vec3.norm(rb)
+        turning = tilt_a * vec3.norm(wa) * vec3.norm(ra) + tilt_b * vec3.norm(wb) * vec3.norm(rb)
         if turning < 0.25 * limit:
             continue
-        qa, qb = quat.exp(wa), quat.exp(wb)
+        qa, qb = _turn(masses, a, wa), _turn(masses, b, wb)
         n = vec3.load(contacts.normal, c)
         if contacts.carrier[c] == CARRIED_BY_A:
             n_end = quat.rotate(qa, n)
@@ -136,13 +174,16 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
             n_end = quat.rotate(qb, n)
         else:
             n_end = n
+        back, back_end = vec3.scale(n, -1.0), vec3.scale(n_end, -1.0)
+        ra_end = _turned_arm(masses, a, qa, ra, back, back_end)
+        rb_end = _turned_arm(masses, b, qb, rb, n, n_end)
         shift = (
             h * (velocity[a, 0] - velocity[b, 0]),
             h * (velocity[a, 1] - velocity[b, 1]),
             h * (velocity[a, 2] - velocity[b, 2]),
         )
         # p_a - p_b at the end: the gap at the start along n, moved by both bodies.
-        d = vec3.subtract(vec3.subtract(quat.rotate(qa, ra), ra), vec3.subtract(quat.rotate(qb, rb), rb))
+        d = vec3.subtract(vec3.subtract(ra_end, ra), vec3.subtract(rb_end, rb))
         moved = vec3.add(shift, d)
         curved = contacts.separation[c] * vec3.dot(n_end, n) + vec3.dot(n_end, moved)
         straight = contacts.separation[c] + h * vec3.dot(n, relative_velocity(velocity, contacts, c))

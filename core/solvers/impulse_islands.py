@@ -89,6 +89,16 @@ def _is_slow(islands, island, velocity, limit):
 
 
 @inner
+def _fastest_body(islands, island, velocity):
+    """Largest speed of a body's centre of mass [m/s]: what contacts do not show of an island in free fall."""
+    fastest = 0.0
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        v = velocity[islands.body[k]]
+        fastest = max(fastest, vec3.norm((v[0], v[1], v[2])))
+    return fastest
+
+
+@inner
 def _has_locks(masses, islands, island):
     """Whether an island is left to sweeps: too large for the factor, or with locked axes."""
     first, last = islands.body_start[island], islands.body_start[island + 1]
@@ -253,6 +263,7 @@ def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_spe
                 for m in range(6):
                     mean[islands.body[k], m] = 0.0
             error = island_gradient(masses, contacts, rows, islands, island, mean, solve.newton)
+            error = max(error, _fastest_body(islands, island, solve.newton.error))
             if error <= REST_FORCE * gravity_speed and (
                 _fastest_support(contacts, islands, island, mean) <= REST_SPEED * gravity_speed
             ):

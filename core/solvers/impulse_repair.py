@@ -1,15 +1,19 @@
 """Positions put right: penetration that a step left beyond the tolerance is taken out of the poses.
 
 The contact solve tests penetration on the points it knows; a body that was hit within the step may
-have met others it could not know. Their overlap is projected out of the positions alone, so no
-energy is added, before the step's result is seen.
+have met others it could not know. Their overlap is projected out of the positions, before the step's
+result is seen, and what a body gains by being lifted and turned is taken from its speed: no energy is
+added.
 """
+
+import math
 
 from ..dynamics.body_state import DYNAMIC
 from ..dynamics.contact_rows import add_pair_impulse, relative_velocity
 from ..dynamics.motion import update_derived
 from ..jit import inner, kernel
 from ..math3 import mat3, quat, vec3
+from .impulse_energy import kinetic_energy, slow_down
 
 SWEEPS = 1000  # a light body pinched under a heavy one takes hundreds; it ends when none is left
 
@@ -41,8 +45,10 @@ def deepest(kind, body, separation, slot, count, allowance):
 
 
 @kernel
-def project_positions(model, state, masses, contacts, slot, count, allowance, limit, moved_in, displacement):
-    """Move bodies until no known contact is deeper than `limit` [m]; poses only.
+def project_positions(
+    model, state, masses, contacts, slot, count, allowance, limit, gravity, moved_in, displacement
+):
+    """Move bodies until no known contact is deeper than `limit` [m]; none gets faster.
 
     Nonlinear Gauss-Seidel on displacements, weighted by mass (Guendelman et al. 2003 use the same
     projection); arms are taken as straight, so the caller detects again and repeats.
@@ -77,8 +83,13 @@ def project_positions(model, state, masses, contacts, slot, count, allowance, li
         d = displacement[i]
         if model.kind[i] != DYNAMIC or not d.any():
             continue
+        before = kinetic_energy(masses, state, i)
+        lift = -masses.mass[i] * vec3.dot(vec3.load(gravity, i), (d[0], d[1], d[2]))
         for k in range(3):
             state.c[i, k] += d[k]
         q = quat.normalize(quat.multiply(quat.exp((d[3], d[4], d[5])), quat.load(state.q, i)))
         state.q[i, 0], state.q[i, 1], state.q[i, 2], state.q[i, 3] = q
         update_derived(model, state, i)
+        after = kinetic_energy(masses, state, i)
+        if after + lift > before:
+            slow_down(masses, state, i, math.sqrt(max(before - lift, 0.0) / after) if after > 0.0 else 0.0)

@@ -4,9 +4,9 @@ Every builder states its numbers and where they come from. Names of bodies are f
 so that sorting them gives the order in which they stand. SI units, z up, g = 9.81 m/s^2.
 """
 
-from .friction import block_on_ramp, pool_ball, sliding_block
+from .friction import block_on_ramp, driven_box, pool_ball, sliding_block
 from .heaps import cube_grid, dice, funnel, rocks_in_box
-from .impact import bouncing_ball, head_on_spheres, oblique_sphere
+from .impact import bouncing_ball, bouncing_balls, head_on_spheres, oblique_sphere
 from .motion import free_fall, spinning_body
 from .papers import (
     balls_in_line,
@@ -30,6 +30,7 @@ __all__ = [
     "block_on_ramp",
     "block_with_thruster",
     "bouncing_ball",
+    "bouncing_balls",
     "brick_overhang",
     "brick_wall",
     "card_house",
@@ -37,6 +38,7 @@ __all__ = [
     "cube_grid",
     "dice",
     "dominoes",
+    "driven_box",
     "euler_disk",
     "free_fall",
     "funnel",

@@ -52,6 +52,27 @@ def block_on_ramp(
     return scene
 
 
+def driven_box(*, direction: tuple[float, float]) -> topple.Scene:
+    """A box of 20 x 20 x 1 m, 10 kg, driven by 150 N over a plane (mu = .4), with 25 balls on it (mu = .8).
+
+    Balls have R = .5 m and 1 kg. Source: Hwangbo, SimBenchmark, *rolling*. Answer, from
+    F - mu M g = m a + 25 f, f = m_b a_b, and no slip, a = 7/2 a_b: a = (150 - .4 * 35 g) / (10 + 50/7) =
+    .7385, a_b = .2110 m/s^2.
+    """
+    scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
+    scene.add(plane(friction=0.4))
+    scene.add(
+        topple.Body("box", topple.Box((20.0, 20.0, 1.0)), mass=10.0, position=(0, 0, 0.5), friction=0.4)
+    )
+    for k in range(25):
+        place = (2.0 * (k % 5) - 4.0, 2.0 * (k // 5) - 4.0, 1.5)
+        # The geometric mean of 1.6 and .4 is .8.
+        scene.add(topple.Body(f"ball_{k:02}", topple.Sphere(0.5), mass=1.0, position=place, friction=1.6))
+    x, y = direction
+    scene.add(topple.UniformField(acceleration=(15.0 * x, 15.0 * y, 0.0), bodies=("box",)))
+    return scene
+
+
 def pool_ball(*, speed: float = 2.0, friction: float = 0.2) -> topple.Scene:
     """A ball (R = 28.6 mm, 0.17 kg) set sliding along x without spin.
 

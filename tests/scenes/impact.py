@@ -25,6 +25,23 @@ def bouncing_ball(*, height: float = 1.0, restitution: float = 0.9, radius: floa
     return scene
 
 
+def bouncing_balls() -> topple.Scene:
+    """49 balls (R = .1 m, 10 kg) at z = 5 m over a plane, e = 1, no friction: 24034.5 J for ever.
+
+    Source: Hwangbo, SimBenchmark, *bouncing*.
+    """
+    scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
+    scene.add(plane(friction=0.0, restitution=1.0))
+    for i in range(49):
+        scene.add(
+            topple.Body(
+                f"ball_{i:02}", topple.Sphere(0.1), mass=10.0, position=(i % 7, i // 7, 5.0), restitution=1.0,
+                friction=0.0,
+            )
+        )  # fmt: skip
+    return scene
+
+
 def oblique_sphere(*, friction: float, restitution: float = 0.5, speed: float = 5.0) -> topple.Scene:
     """A ball (R = 0.1 m, 1 kg) that flies at 45 degrees against the wall x = 0; no gravity.
 

@@ -50,15 +50,7 @@ def test_elastic_drop(figure):
 
 def test_many_elastic_balls(figure):
     """Analytic: SimBenchmark bouncing, 49 balls, e = 1, 20 s: mean of (E - E0)^2 under 1e-12 J^2."""
-    scene = topple.Scene(gravity=(0.0, 0.0, -G))
-    scene.add(scenes.ground.plane(friction=0.0, restitution=1.0))
-    for i in range(49):
-        scene.add(
-            topple.Body(
-                f"ball_{i:02}", topple.Sphere(0.1), mass=10.0, position=(i % 7, i // 7, 5.0), restitution=1.0,
-                friction=0.0,
-            )
-        )  # fmt: skip
+    scene = scenes.bouncing_balls()
     trajectory = analytic(scene, 20.0, fps=10)
     energy = total_energy(scene, trajectory)
     assert energy[0] == pytest.approx(24034.5)

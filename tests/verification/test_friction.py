@@ -47,7 +47,7 @@ def test_isotropy(figure):
 
 
 @pytest.mark.parametrize("friction", [0.1, 0.3, 0.5, 0.7, 1.0])
-@pytest.mark.parametrize("angle", [3, 10, 20, 30, 40])
+@pytest.mark.parametrize("angle", [3, 10, 20, 26, 30, 40])
 def test_ramp(angle, friction, figure):
     """Sticks if and only if the angle is under atan(mu); else slides with a = g (sin - mu cos).
 
@@ -87,3 +87,54 @@ def test_pool_ball(figure):
     figure("place where it rolls, relative", place / 0.499282 - 1.0, 1e-2)
     figure("end velocity, relative", trajectory.linear_velocity[-1, ball, 0] / (5 / 7 * speed) - 1.0, 1e-2)
     np.testing.assert_allclose(slip[trajectory.times > 0.31], 0.0, atol=1e-2 * speed)
+
+
+@pytest.mark.parametrize("direction", [(0.0, 1.0), (0.5, 0.866)], ids=["along y", "oblique"])
+def test_driven_box_with_balls(direction, figure):
+    """SimBenchmark rolling: a box driven under 25 balls that roll; mean squared velocity error under 1e-6.
+
+    Source: Hwangbo, SimBenchmark (RaiSim 4.1e-7, MuJoCo 6.9e-3). a = (150 - .4 * 35 g) / (10 + 50/7) from
+    F - mu M g = m a + 25 f, f = m_b a_b and a = 7/2 a_b, all along the force.
+    """
+    simulation = topple.Simulation(scenes.driven_box(direction=direction))
+    along = np.array([*direction, 0.0])
+    push = 150.0 * np.linalg.norm(direction)
+    box = (push - 0.4 * 35.0 * G) / (10.0 + 50.0 / 7.0)
+    along /= np.linalg.norm(along)
+    expected = np.array([0.0, box, *[2.0 / 7.0 * box] * 25])[:, None] * along
+    squares = []
+    for _ in range(960):
+        simulation.advance(1 / 240)
+        error = simulation.state.linear_velocity - simulation.time * expected
+        squares.append((error**2).sum(axis=1)[1:].mean())
+    figure("velocity, mean squared error", np.mean(squares), 1e-6, "m^2/s^2")
+
+
+@pytest.mark.parametrize(("angle_over", "tips"), [(-0.01, False), (0.01, True)])
+def test_tipping(angle_over, tips, figure):
+    """A block with b/h = .5 < mu = .7 tips above atan(b/h) and stands below, 1e-2 rad to either side.
+
+    Above, it turns about its edge by delta (cosh(k t) - 1) at first, k^2 = m g d / I: .19 rad in 1 s.
+    """
+    scene = scenes.block_on_ramp(angle=math.atan(0.5) + angle_over, friction=0.7, size=(0.5, 0.5, 1.0))
+    trajectory = topple.simulate(scene, seconds=1.0)
+    block = trajectory.names.index("block")
+    cosine = abs((trajectory.orientation[-1, block] * trajectory.orientation[0, block]).sum())
+    turned = 2.0 * math.acos(min(cosine, 1.0))
+    if tips:
+        k = math.sqrt(0.5 * G * math.sqrt(1.25) / (1.25 / 3.0))
+        figure("angle, relative to the linear answer", turned / (0.01 * (math.cosh(k) - 1.0)) - 1.0, 0.05)
+    else:
+        figure("turn", turned, 1e-5, "rad")
+
+
+@pytest.mark.parametrize(("over", "slides"), [(-0.01, False), (0.01, True)])
+def test_sliding_not_tipping(over, slides, figure):
+    """A block with b/h = .5 > mu = .4 slides above atan(mu) and stays below, 1e-2 rad to either side."""
+    angle = math.atan(0.4) + over
+    scene = scenes.block_on_ramp(angle=angle, friction=0.4, size=(0.5, 0.5, 1.0))
+    trajectory = topple.simulate(scene, seconds=2.0)
+    block = trajectory.names.index("block")
+    way = np.linalg.norm(trajectory.position[-1, block] - trajectory.position[0, block])
+    answer = 2.0 * G * (math.sin(angle) - 0.4 * math.cos(angle)) if slides else 0.0
+    figure("way", way - answer, 5e-3 * answer if slides else 1e-4, "m")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scenes
 import topple
+from topple.diagnostics import total_energy
 
 G = 9.81
 
@@ -102,3 +103,28 @@ def test_head_on_spheres(restitution, figure):
     figure("relative velocity after", np.abs(error).max(), 1e-9, "m/s")
     momentum = [1.0 * v[left] + 3.0 * v[right] for v in (before, after)]
     figure("momentum", np.abs(momentum[1] - momentum[0]).max(), 1e-9, "N s")
+
+
+@pytest.mark.parametrize("time_step", [1 / 240, 1e-3], ids=["1/240 s", "1 ms"])
+def test_bouncing_balls(time_step, figure):
+    """SimBenchmark bouncing: 49 balls, e = 1, 20 s: mean of (E - E0)^2 under 1.9e-2 J^2, E0 = 24034.5 J.
+
+    Source: Hwangbo, SimBenchmark (RaiSim's figure). Impacts are found within the step, so none makes energy.
+    """
+    scene = scenes.bouncing_balls()
+    solver = topple.ImpulseSolver(time_step=time_step)
+    energy = total_energy(scene, topple.simulate(scene, seconds=20.0, fps=50, solver=solver))
+    assert energy[0] == pytest.approx(24034.5)
+    figure("mean (E - E0)^2", np.mean((energy - energy[0]) ** 2), 1.9e-2, "J^2")
+
+
+@pytest.mark.parametrize("gap", [0.5, 0.3, 0.123])
+@pytest.mark.parametrize("velocities", [(2, 0, 0), (1, 0, 0, 0, 0), (1, 1, 0, 0, 0), (1, 1, 1, 0, 0)])
+def test_office_toy(velocities, gap, figure):
+    """As many balls leave as came, at the same speed: the blow goes through the row, pair by pair, e = 1.
+
+    Source: Bender & Schmitt 2006, section 3.1. At 1/240 s: impacts take place within the step.
+    """
+    trajectory = topple.simulate(scenes.balls_in_line(velocities, gap=gap), seconds=1.5)
+    error = trajectory.linear_velocity[-1, :, 0] - velocities[::-1]
+    figure("velocities", np.abs(error).max(), 1e-9, "m/s")

@@ -1,0 +1,256 @@
+"""No step makes energy: what a step's impulses leave too fast is taken back, island by island.
+
+An impulse p that has changed by d since the last step acts half a step too early with that change (see
+`impulse_contacts`), so that positions are right at the end of the step and what swings is damped. With the
+mean velocity w of the step, energy then changes by
+
+    w . J'p  -  (v_end - v_start) . J'd / 2:
+
+work of the contacts, none or negative, and an error of either sign. With (1 + s) d instead of d in the
+velocities at the end, the error goes down to none at s = 1, which is the midpoint rule: exact, but undamped.
+Of all s from 0 to 1 the smallest is taken at which an island has no more energy than at the start of the
+step and the work of the animated bodies that touch it. Impulses stay in their friction cones; momentum is
+kept.
+
+What is left (arms that turn, springs that give way, motion cut short) is of a higher order. It is taken
+from the speed of the island over the ground, or, where it touches none, over its own centre of mass.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..dynamics.body_state import DYNAMIC, KINEMATIC
+from ..dynamics.contact_rows import to_world
+from ..jit import inlined, inner, kernel
+from ..math3 import mat3, vec3
+from .impulse_contacts import turns_far
+
+
+class EnergyScratch(NamedTuple):
+    """Working space, by body or by contact."""
+
+    start: np.ndarray  # [J] (bodies,) kinetic energy at the start of the step
+    change: np.ndarray  # [N s, N m s] (bodies, 6) momentum that s = 1 would add
+    extra: np.ndarray  # [N s] (c, 3) and impulse, world axes
+
+
+def energy_scratch(body_count: int, contact_capacity: int) -> EnergyScratch:
+    """Scratch for so many bodies and contacts."""
+    return EnergyScratch(np.zeros(body_count), np.zeros((body_count, 6)), np.zeros((contact_capacity, 3)))
+
+
+@inlined
+def _square(masses, body, p, L, q, M):
+    """p . q / m + L . I^-1 M for momenta (p, L) and (q, M) of a body; of equal ones twice the energy."""
+    m = masses.inv_mass[body]
+    turned = mat3.transform(mat3.load(masses.inv_I, body), M)
+    return m[0] * p[0] * q[0] + m[1] * p[1] * q[1] + m[2] * p[2] * q[2] + vec3.dot(L, turned)
+
+
+@inlined
+def _momentum(masses, state, body):
+    """Linear momentum of a body; of axes that are locked none."""
+    m, v = masses.inv_mass[body], state.v[body]
+    return (
+        v[0] / m[0] if m[0] > 0.0 else 0.0,
+        v[1] / m[1] if m[1] > 0.0 else 0.0,
+        v[2] / m[2] if m[2] > 0.0 else 0.0,
+    )
+
+
+@inlined
+def kinetic_energy(masses, state, body):
+    """Kinetic energy of one body [J]."""
+    p, L = _momentum(masses, state, body), vec3.load(state.L, body)
+    return 0.5 * _square(masses, body, p, L, p, L)
+
+
+@inlined
+def slow_down(masses, state, body, part):
+    """Scale the velocities of one body."""
+    for k in range(3):
+        state.v[body, k] *= part
+        state.L[body, k] *= part
+    update_spin(masses, state, body)
+
+
+@inlined
+def update_spin(masses, state, body):
+    """Angular velocity from angular momentum."""
+    w = mat3.transform(mat3.load(masses.inv_I, body), vec3.load(state.L, body))
+    state.w[body, 0], state.w[body, 1], state.w[body, 2] = w
+
+
+@kernel
+def measure_energy(kind, masses, state, energy_out):
+    """Kinetic energy of every body that forces move [J], shape (n,)."""
+    for i in range(kind.shape[0]):
+        energy_out[i] = kinetic_energy(masses, state, i) if kind[i] == DYNAMIC else 0.0
+
+
+@inner
+def _work(kind, contacts, c, p, plan):
+    """Work of the animated bodies at contact `c` by the impulse p on its body a [J]; whether they move."""
+    work, moves = 0.0, False
+    for side in range(2):
+        body = contacts.body[c, side]
+        if kind[body] != KINEMATIC:
+            continue
+        v = plan.mean[body]
+        spin = vec3.cross((v[3], v[4], v[5]), vec3.load(contacts.arm[c], side))
+        u = (v[0] + spin[0], v[1] + spin[1], v[2] + spin[2])
+        moves = moves or vec3.dot(u, u) > 0.0
+        work += (-1.0 if side == 0 else 1.0) * vec3.dot(p, u)
+    return work, moves
+
+
+@inlined
+def _into_cone(p, limit):
+    """An impulse in the contact frame, pressing, and its friction within `limit` times its normal part."""
+    normal = max(p[0], 0.0)
+    size, most = math.sqrt(p[1] * p[1] + p[2] * p[2]), limit * normal
+    part = most / size if size > most else 1.0
+    return normal, part * p[1], part * p[2]
+
+
+@inner
+def _list_changes(masses, contacts, rows, order, first, last, h, plan, lasting, scratch):
+    """Write what s = 1 would add, by contact and by body."""
+    for i in range(first, last):
+        c = order[i]
+        for side in range(2):
+            body = contacts.body[c, side]
+            for k in range(6):
+                scratch.change[body, k] = 0.0
+    for i in range(first, last):
+        c = order[i]
+        a, b = contacts.body[c, 0], contacts.body[c, 1]
+        p, before = vec3.load(rows.impulse, c), vec3.load(rows.before, c)
+        wanted = _into_cone(vec3.add(p, vec3.subtract(p, before)), rows.friction[c, 0])
+        extra = to_world(rows, c, vec3.subtract(wanted, p))
+        if not (lasting[a] and lasting[b]) or turns_far(masses, contacts, c, h, plan.start):
+            extra = (0.0, 0.0, 0.0)
+        for k in range(3):
+            scratch.extra[c, k] = extra[k]
+        for side in range(2):
+            body, sign = contacts.body[c, side], 1.0 if side == 0 else -1.0
+            torque = vec3.cross(vec3.load(contacts.arm[c], side), extra)
+            for k in range(3):
+                scratch.change[body, k] += sign * extra[k]
+                if not masses.lock_angular[body, k]:
+                    scratch.change[body, 3 + k] += sign * torque[k]
+
+
+@inlined
+def _least_share(rise, slope, curve):
+    """Smallest s in [0, 1] at which rise + slope s + curve s^2 is not positive, or else is least."""
+    if slope >= 0.0:
+        return 0.0
+    square = slope * slope - 4.0 * curve * rise
+    if square >= 0.0:
+        return min(2.0 * rise / (math.sqrt(square) - slope), 1.0)
+    return min(-0.5 * slope / curve, 1.0)
+
+
+@inner
+def _add_share(masses, state, contacts, islands, island, order, first, last, share, impulse, scratch):
+    """Let the share s of the changes act, and remember it with the contacts."""
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        body = islands.body[k]
+        for m in range(3):
+            state.v[body, m] += share * scratch.change[body, m] * masses.inv_mass[body, m]
+            state.L[body, m] += share * scratch.change[body, 3 + m]
+        update_spin(masses, state, body)
+    for i in range(first, last):
+        for m in range(3):
+            impulse[order[i], m] += share * scratch.extra[order[i], m]
+
+
+@inner
+def _slow_island_down(masses, state, islands, island, grounded, excess):
+    """Take the energy `excess` [J] from an island's speed over the ground, or over its centre of mass."""
+    mass, energy = 0.0, 0.0
+    px, py, pz = 0.0, 0.0, 0.0
+    first, last = islands.body_start[island], islands.body_start[island + 1]
+    for k in range(first, last):
+        body = islands.body[k]
+        p = _momentum(masses, state, body)
+        px, py, pz, mass = px + p[0], py + p[1], pz + p[2], mass + masses.mass[body]
+        energy += kinetic_energy(masses, state, body)
+    common = (0.0, 0.0, 0.0) if grounded else (px / mass, py / mass, pz / mass)
+    energy -= 0.5 * mass * vec3.dot(common, common)
+    if energy <= 0.0:
+        return
+    part = math.sqrt(max(1.0 - excess / energy, 0.0))
+    for k in range(first, last):
+        body = islands.body[k]
+        for m in range(3):
+            if masses.inv_mass[body, m] > 0.0:
+                state.v[body, m] = common[m] + part * (state.v[body, m] - common[m])
+            state.L[body, m] *= part
+        update_spin(masses, state, body)
+
+
+@kernel
+def hold_energy(
+    kind, masses, state, contacts, impulse, slot, allowance, rows, islands, island_count, plan, gravity, h,
+    lasting, held, scratch,
+):  # fmt: skip
+    """Take back the energy that the step has made; called when bodies have moved.
+
+    Islands that sleep or are held have none, those with an overlap that is being parted are let have it.
+
+    Args:
+        impulse: Of each contact, for the next step; what is added to the bodies is added here [N s].
+        slot, allowance: Pair of each contact, and the overlap forgiven to each pair [m].
+        lasting: Whether the impulses of the last step acted on a body all through this one, shape (n,).
+        held: Bodies held at rest, shape (n,).
+        scratch: `start` is read.
+    """
+    for island in range(island_count):
+        first, last = islands.start[island], islands.start[island + 1]
+        body_first, body_last = islands.body_start[island], islands.body_start[island + 1]
+        if islands.asleep[island] or held[islands.body[body_first]]:
+            continue
+        rise = 0.0
+        for k in range(body_first, body_last):
+            body = islands.body[k]
+            rise += kinetic_energy(masses, state, body) - scratch.start[body]
+            fall = vec3.dot(
+                vec3.load(gravity, body), (plan.mean[body, 0], plan.mean[body, 1], plan.mean[body, 2])
+            )
+            rise -= h * masses.mass[body] * fall
+        parted, carried, grounded = np.bool_(False), np.bool_(False), np.bool_(False)
+        for i in range(first, last):
+            c = islands.order[i]
+            parted = parted or allowance[slot[c]] > 0.0
+            grounded = (
+                grounded or kind[contacts.body[c, 0]] != DYNAMIC or kind[contacts.body[c, 1]] != DYNAMIC
+            )
+            p = vec3.add(vec3.load(rows.impulse, c), vec3.load(rows.collision, c))
+            work, moves = _work(kind, contacts, c, to_world(rows, c, p), plan)
+            rise -= work
+            carried = carried or moves
+        if rise <= 0.0 or parted:
+            continue
+        _list_changes(masses, contacts, rows, islands.order, first, last, h, plan, lasting, scratch)
+        slope, curve = 0.0, 0.0
+        for k in range(body_first, body_last):
+            body = islands.body[k]
+            d = scratch.change[body]
+            dp, dL = (d[0], d[1], d[2]), (d[3], d[4], d[5])
+            p, L = _momentum(masses, state, body), vec3.load(state.L, body)
+            slope += _square(masses, body, p, L, dp, dL)
+            curve += 0.5 * _square(masses, body, dp, dL, dp, dL)
+        for i in range(first, last):
+            c = islands.order[i]
+            slope -= _work(kind, contacts, c, vec3.load(scratch.extra, c), plan)[0]
+        share = _least_share(rise, slope, curve)
+        _add_share(
+            masses, state, contacts, islands, island, islands.order, first, last, share, impulse, scratch
+        )
+        left = rise + share * (slope + share * curve)
+        if left > 0.0 and not carried:
+            _slow_island_down(masses, state, islands, island, grounded, left)

@@ -1,0 +1,91 @@
+"""The start of a run: overlaps are forgiven, and what is in equilibrium rests from the first step on.
+
+A step finds impulses that change little from the last one's; before the first there is none. Bodies would
+fall a little into each other, slip before the load that holds them is there, and take up a speed. So the
+loads are found first, and bodies in equilibrium let into the springs of their contacts, which takes no time.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from ..dynamics.body_state import quat_multiply
+from ..dynamics.motion import update_all_derived
+
+if TYPE_CHECKING:
+    from .impulse import ImpulsePipeline
+
+LOAD_ROUNDS, LOAD_ACCURACY = 20, 1e-6  # of the loads, relative
+SETTLE_ROUNDS = 20  # each halves what is left of the way into the springs
+
+
+def forgive_overlaps(pipeline: "ImpulsePipeline", h: float) -> list[tuple[int, int, float]]:
+    """Let bodies that overlap at the start part slowly; returns (a, b, depth [m]) of each pair."""
+    pipeline.look_ahead(h)
+    contacts, pairs = pipeline.contacts, pipeline.broad_phase.pairs
+    depth: dict[int, float] = {}
+    for c in range(pipeline.contact_count):
+        if contacts.separation[c] < -pipeline.tolerance:
+            slot = int(contacts.slot[c])
+            depth[slot] = max(depth.get(slot, 0.0), -float(contacts.separation[c]))
+    for slot, value in depth.items():
+        pairs.allowance[slot] = value
+    bodies = pipeline.colliders.body[pairs.collider]
+    deepest: dict[tuple[int, int], float] = {}
+    for slot, value in sorted(depth.items()):
+        a, b = int(bodies[slot, 0]), int(bodies[slot, 1])
+        deepest[a, b] = max(deepest.get((a, b), 0.0), value)
+    return [(a, b, value) for (a, b), value in deepest.items()]
+
+
+def start_at_rest(pipeline: "ImpulsePipeline", h: float) -> None:
+    """Find the loads at the start, and let what is in equilibrium under them settle."""
+    for _ in range(LOAD_ROUNDS):
+        if _find_loads(pipeline, h, preloaded=True) <= LOAD_ACCURACY:
+            break
+        pipeline.plan_motion(h)
+    resting = pipeline.solve.held.copy()
+    pipeline.plan_motion(h)
+    for _ in range(SETTLE_ROUNDS if resting.any() else 0):
+        _find_loads(pipeline, h, preloaded=False)
+        moving = np.flatnonzero(resting & ~pipeline.solve.held)
+        if len(moving):
+            _displace(pipeline, moving, h)
+        pipeline.look_ahead(h)
+        if not len(moving):
+            break
+
+
+def preload(pipeline: "ImpulsePipeline", h: float) -> None:
+    """Take springs for as compressed as their load asks: bodies that touch then do not move under it."""
+    count, rows = pipeline.contact_count, pipeline.rows
+    load = rows.impulse[:count, 0]
+    gap = rows.gap[:count]
+    touching = (load > 0.0) & (gap <= 0.5 * pipeline.tolerance)
+    np.copyto(gap, -h * rows.compliance[:count] * load, where=touching)
+
+
+def _find_loads(pipeline: "ImpulsePipeline", h: float, *, preloaded: bool) -> float:
+    """One round; returns the largest change of an impulse, in parts of the largest impulse.
+
+    Impulses p that follow from those of the round before, b, are sought so that p = b. An impulse that acts
+    all through the step moves a body by half of it, so the next round takes 2 p - b, not p.
+    """
+    pipeline.find_impulses(h, pipeline.build_islands(), preloaded)
+    count, rows = pipeline.contact_count, pipeline.rows
+    found, before = rows.impulse[:count], rows.before[:count]
+    frame = rows.frame[:count].reshape(-1, 3, 3)
+    pipeline.contacts.impulse[:count] = np.einsum("cik,ci->ck", frame, 2.0 * found - before)
+    pipeline.store_impulses()
+    largest = np.abs(found).max(initial=0.0)
+    return float(np.abs(found - before).max(initial=0.0) / largest) if largest > 0.0 else 0.0
+
+
+def _displace(pipeline: "ImpulsePipeline", bodies: np.ndarray, h: float) -> None:
+    """Move bodies by what the step would, without its velocities."""
+    state, way = pipeline.state, h * pipeline.plan.mean[bodies]
+    state.c[bodies] += way[:, :3]
+    x, y, z, w = Rotation.from_rotvec(way[:, 3:]).as_quat().T
+    state.q[bodies] = quat_multiply(np.stack([w, x, y, z], axis=1), state.q[bodies])
+    update_all_derived(pipeline.model, state)
