@@ -128,9 +128,7 @@ def _resolve_round(masses, contacts, rows, count, settled, scratch):
             if size == 0.0:
                 continue
             scratch.impulse[i, 0], scratch.impulse[i, 1], scratch.impulse[i, 2] = new
-            p = to_world(rows, c, change)
-            add_pair_impulse(masses, contacts, c, p, 1.0, scratch.velocity)
-            add_pair_impulse(masses, contacts, c, p, -scratch.impact_time[i], scratch.offset)
+            add_pair_impulse(masses, contacts, c, to_world(rows, c, change), 1.0, scratch.velocity)
             largest_change = max(largest_change, size)
         largest = max(largest, largest_change)
         if largest_change <= (max(settled, SETTLED_OF_MANY * largest) if count > MANY else settled):
@@ -138,10 +136,12 @@ def _resolve_round(masses, contacts, rows, count, settled, scratch):
 
 
 @inner
-def _close_round(kind, contacts, rows, count, scratch):
-    """Add the round's impulses to the contacts' and mark the bodies that changed."""
+def _close_round(kind, masses, contacts, rows, count, scratch):
+    """Add the round's impulses to the contacts' and to the offsets, and mark the bodies that changed."""
     for i in range(count):
         c = scratch.contact[i]
+        p = to_world(rows, c, vec3.load(scratch.impulse, i))
+        add_pair_impulse(masses, contacts, c, p, -scratch.impact_time[i], scratch.offset)
         for k in range(3):
             rows.collision[c, k] += scratch.impulse[i, k]
         if scratch.impulse[i, 0] > 0.0:
@@ -189,7 +189,7 @@ def _resolve_island(kind, masses, plan, contacts, rows, order, first, last, h, r
             break
         total += listed
         _resolve_round(masses, contacts, rows, listed, SETTLED * rest_speed, scratch)
-        _close_round(kind, contacts, rows, listed, scratch)
+        _close_round(kind, masses, contacts, rows, listed, scratch)
         listed = _next_round(kind, plan, contacts, rows, listed, h, rest_speed, graph, scratch)
     return total
 
