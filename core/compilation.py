@@ -7,6 +7,7 @@ has one such level for a whole process, which is its user's. Where no other proc
 one compiles everything.
 """
 
+import atexit
 import functools
 import gc
 import os
@@ -196,5 +197,6 @@ def _garbage_left_alone() -> Iterator[None]:
         yield
     finally:
         gc.freeze()
+        atexit.register(gc.unfreeze)  # what is left at the end has to go, or Blender 4.5's module waits for it
         if enabled:
             gc.enable()
