@@ -197,6 +197,6 @@ def _garbage_left_alone() -> Iterator[None]:
         yield
     finally:
         gc.freeze()
-        atexit.register(gc.unfreeze)  # what is left at the end has to go, or Blender 4.5's module waits for it
+        atexit.register(gc.unfreeze)  # what is left at the end has to go, or Blender 4.5 hangs there
         if enabled:
             gc.enable()

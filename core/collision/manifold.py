@@ -131,7 +131,7 @@ def cut_polygon(scratch, source, count, n, distance, side):
     return target, kept
 
 
-@inner
+@inlined
 def clip_faces(shapes, s_ref, face_ref, r_ref, o_ref, s_inc, face_inc, r_inc, o_inc, sign, margin, scratch):
     """Add the part of the incident face above the reference face as candidates.
 
@@ -168,7 +168,7 @@ def _better(value, best, tie):
     return value > best + tie
 
 
-@inner
+@inlined
 def _weigh(scratch, feature, feature_count):
     """Set the merit of each candidate by the features of the last step's points."""
     for i in range(scratch.count[0]):
@@ -178,7 +178,7 @@ def _weigh(scratch, feature, feature_count):
                 scratch.merit[i] = KEPT
 
 
-@inner
+@inlined
 def _outermost(scratch, flat, size):
     """Of the candidates up to `flat` higher than the deepest, the one farthest from the middle of all."""
     count = scratch.count[0]
@@ -196,7 +196,7 @@ def _outermost(scratch, flat, size):
     return first
 
 
-@inner
+@inlined
 def reduce_candidates(scratch, feature, feature_count, flat, size):
     """Choose at most MAX_POINTS candidates: one of the deepest, then those that span the widest area.
 
