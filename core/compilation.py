@@ -153,6 +153,7 @@ def compile_rest() -> None:
     island_count = pipeline.build_islands()
     pipeline.find_impulses(h, island_count)
     pipeline.move(h, island_count)
+    pipeline.note_events()
     pipeline.repair_positions(h)
     pipeline.project_positions()
     _compile_analytic()

@@ -210,6 +210,18 @@ def add_pair_impulse(masses, contacts, c, p, factor, velocity):
 
 
 @inlined
+def add_pair_momentum(contacts, c, p, momentum):
+    """Add J' p to the rows of both bodies of contact `c` in `momentum` (n, 6): p on a, -p on b."""
+    a, b = contacts.body[c, 0], contacts.body[c, 1]
+    at_a, at_b = vec3.cross(vec3.load(contacts.arm[c], 0), p), vec3.cross(vec3.load(contacts.arm[c], 1), p)
+    for k in range(3):
+        momentum[a, k] += p[k]
+        momentum[b, k] -= p[k]
+        momentum[a, 3 + k] += at_a[k]
+        momentum[b, 3 + k] -= at_b[k]
+
+
+@inlined
 def normal_compliance(rows, c):
     """Compliance along the normal: where the contact penetrates, for the part that is taken back."""
     return rows.compliance[c] * (PUSH if rows.gap[c] < 0.0 else 1.0)

@@ -44,6 +44,14 @@ def restricted_inverse(inverse, inertia, lock_x, lock_y, lock_z):
     return inertia[4] / d, -inertia[1] / d, 0.0, -inertia[1] / d, inertia[0] / d, 0.0, 0.0, 0.0, 0.0
 
 
+@inlined
+def _update_spin(model, state, i):
+    """Write w of a dynamic body `i` from its L."""
+    if model.inv_inertia[i, 0] > 0.0:
+        w = mat3.transform(mat3.load(state.inv_I, i), vec3.load(state.L, i))
+        state.w[i, 0], state.w[i, 1], state.w[i, 2] = w
+
+
 @inner
 def update_derived(model, state, i):
     """Write R, inv_I and (for dynamic bodies) w of body `i` from its q and L."""
@@ -57,9 +65,7 @@ def update_derived(model, state, i):
     for k in range(9):
         state.R[i, k] = r[k]
         state.inv_I[i, k] = inverse[k]
-    if model.inv_inertia[i, 0] > 0.0:
-        w = mat3.transform(inverse, vec3.load(state.L, i))
-        state.w[i, 0], state.w[i, 1], state.w[i, 2] = w
+    _update_spin(model, state, i)
 
 
 @kernel
@@ -278,18 +284,24 @@ def move_bodies(model, state, plan, gravity, h):
         if _is_steady(plan, i):
             for k in range(3):
                 plan.mean[i, 3 + k] = plan.spin[i, k]
-        turn = quat.exp((h * plan.mean[i, 3], h * plan.mean[i, 4], h * plan.mean[i, 5]))
-        q = quat.normalize(quat.multiply(turn, quat.load(state.q, i)))
-        state.q[i, 0], state.q[i, 1], state.q[i, 2], state.q[i, 3] = q
+        w = (plan.mean[i, 3], plan.mean[i, 4], plan.mean[i, 5])
+        turns = w[0] != 0.0 or w[1] != 0.0 or w[2] != 0.0
+        if turns:
+            q = quat.normalize(quat.multiply(quat.exp(vec3.scale(w, h)), quat.load(state.q, i)))
+            state.q[i, 0], state.q[i, 1], state.q[i, 2], state.q[i, 3] = q
+            if model.kind[i] == DYNAMIC:
+                _keep_spin_energy(model, state, i, q)
         if model.kind[i] == DYNAMIC:
-            _keep_spin_energy(model, state, i, q)
             keep, mean = _decay(model.damping[i, 0], h)
             keep_spin, _ = _decay(model.damping[i, 1], h)
             for k in range(3):
                 g = gravity[i, k] if model.inv_mass[i, k] > 0.0 else 0.0
                 state.v[i, k] = state.v[i, k] * keep + g * h * mean
                 state.L[i, k] *= keep_spin
-        update_derived(model, state, i)
+        if turns:
+            update_derived(model, state, i)
+        else:
+            _update_spin(model, state, i)
 
 
 @allocating_kernel

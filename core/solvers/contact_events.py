@@ -4,7 +4,33 @@ import numpy as np
 
 from ..collision.contact_set import ContactSet
 from ..collision.pairs import HIGH, OVERLAPS_SENSOR, PairTable
+from ..dynamics.contact_rows import ContactRows
+from ..jit import kernel
 from ..report import ContactEvent
+
+
+@kernel
+def list_touching(slot, separation, lasting, collision, count, tolerance, slot_out, impulse_out):
+    """List the pairs of colliders that touch, and the sum of their normal impulses in this step [N s].
+
+    Args:
+        slot, separation: Of each contact: its pair, those of one pair next to each other, and distance [m].
+        lasting, collision: Its impulses in the contact frame [N s], shape (c, 3).
+        tolerance: Contacts no farther apart than this touch [m].
+
+    Returns:
+        Number of pairs.
+    """
+    listed = np.int64(0)
+    for c in range(count):
+        impulse = lasting[c, 0] + collision[c, 0]
+        if impulse <= 0.0 and separation[c] > tolerance:
+            continue
+        if listed == 0 or slot_out[listed - 1] != slot[c]:
+            slot_out[listed], impulse_out[listed] = slot[c], 0.0
+            listed += 1
+        impulse_out[listed - 1] += impulse
+    return listed
 
 
 class EventLog:
@@ -22,24 +48,29 @@ class EventLog:
         self.names, self.owner, self.senses, self.persisting = names, owner, senses, persisting
         self.events: list[ContactEvent] = []
         self._last = np.zeros((0, 2), np.int64)  # bodies of the touching contacts
+        self._slots, self._impulses = np.zeros(0, np.int64), np.zeros(0)  # scratch
         self._before = np.zeros(0, np.int64)  # touching pairs: body a times the number of bodies plus body b
 
     def note(
-        self, contacts: ContactSet, count: int, normal_impulse: np.ndarray, pairs: PairTable,
+        self, contacts: ContactSet, count: int, rows: ContactRows, pairs: PairTable,
         tolerance: float, time: float, place: np.ndarray, velocity: np.ndarray,
     ) -> None:  # fmt: skip
         """Note what a step changed.
 
         Args:
-            contacts, count: Contacts that the step was solved for.
-            normal_impulse: Of each of them in this step [N s], shape (count,).
+            contacts, count, rows: Contacts that the step was solved for, and their impulses.
             tolerance: Contacts no farther apart than this touch [m].
             time: End of the step [s].
             place: Centres of mass [m], shape (n, 3).
             velocity: Before the impulses [m/s, rad/s], shape (n, 6).
         """
-        touches = np.flatnonzero((normal_impulse > 0.0) | (contacts.separation[:count] <= tolerance))
-        slots, impulse = _sums(contacts.slot[touches], normal_impulse[touches])
+        if len(self._slots) < count:
+            self._slots, self._impulses = np.zeros(2 * count, np.int64), np.zeros(2 * count)
+        met = list_touching(
+            contacts.slot, contacts.separation, rows.impulse, rows.collision, count, tolerance,
+            self._slots, self._impulses,
+        )  # fmt: skip
+        slots, impulse = self._slots[:met], self._impulses[:met]
         if self.senses:
             sensing = np.flatnonzero(pairs.point_count[: pairs.counter[HIGH]] == OVERLAPS_SENSOR)
             slots = np.concatenate([slots, sensing])
@@ -55,19 +86,21 @@ class EventLog:
         noted = ~known
         if self.persisting is not None:
             noted |= impulse >= self.persisting
-        self._note_contacts(time, now[noted], impulse[noted], known[noted], touches, normal_impulse, contacts,
+        self._note_contacts(time, now[noted], impulse[noted], known[noted], contacts, count, rows, tolerance,
                             place, velocity)  # fmt: skip
         ended = self._before[~_is_in(self._before, now)]
         self._append(time, np.full(len(ended), "end"), ended, np.zeros((len(ended), 8)))
         self._before = now
 
     def _note_contacts(
-        self, time: float, pair: np.ndarray, impulse: np.ndarray, known: np.ndarray, touches: np.ndarray,
-        normal_impulse: np.ndarray, contacts: ContactSet, place: np.ndarray, velocity: np.ndarray,
+        self, time: float, pair: np.ndarray, impulse: np.ndarray, known: np.ndarray, contacts: ContactSet,
+        count: int, rows: ContactRows, tolerance: float, place: np.ndarray, velocity: np.ndarray,
     ) -> None:  # fmt: skip
         """Note pairs that touch, each at its contact of the largest impulse; a sensor has none."""
         if len(pair) == 0:
             return
+        normal_impulse = rows.impulse[:count, 0] + rows.collision[:count, 0]
+        touches = np.flatnonzero((normal_impulse > 0.0) | (contacts.separation[:count] <= tolerance))
         touches = touches[np.argsort(-normal_impulse[touches], kind="stable")]
         met, first = np.unique(self._key(contacts.body[touches]), return_index=True)
         values = np.zeros((len(pair), 8))

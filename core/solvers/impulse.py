@@ -45,12 +45,9 @@ from .impulse_islands import (
     REST_FORCE,
     UNSETTLED,
     find_sleepers,
-    newton_islands,
-    release_push,
-    set_up_islands,
     settle_held,
+    solve_contacts,
     solve_scratch,
-    sweep_islands,
 )
 from .impulse_repair import deepest, project_positions
 from .impulse_start import preload, start_at_rest
@@ -163,6 +160,7 @@ class ImpulsePipeline:
         self.net = np.zeros((n, 6))
         self.lasting = np.ones(n, bool)
         self.end_velocity = np.zeros((n, 6))
+        self.change = np.zeros((n, 6))
         self.moved_in = np.zeros(n, np.int64)
         self.scratch = make_scratch(shapes)
         self.contacts = empty_contacts(0)
@@ -231,7 +229,6 @@ class ImpulsePipeline:
             self._warm_start(h)
             self._resolve_collisions(h, island_count)
             self._solve_contacts(h, island_count)
-            self._release_push(h, island_count)
 
     def stop_at_obstacles(self, h: float) -> None:
         """End the step early for bodies that would get through others."""
@@ -250,11 +247,9 @@ class ImpulsePipeline:
     def note_events(self) -> None:
         """Note which bodies began or ceased to touch in this step."""
         with self._stage("events"):
-            count = self.contact_count
-            normal_impulse = self.rows.impulse[:count, 0] + self.rows.collision[:count, 0]
             self.log.note(
-                self.contacts, count, normal_impulse, self.broad_phase.pairs, self.tolerance, self.time,
-                self.state.c, self.plan.start,
+                self.contacts, self.contact_count, self.rows, self.broad_phase.pairs, self.tolerance,
+                self.time, self.state.c, self.plan.start,
             )  # fmt: skip
 
     def look_ahead(self, h: float) -> None:
@@ -358,38 +353,25 @@ class ImpulsePipeline:
         speed = h * self.gravity_size
         floor = 0.1 * self.tolerance / h  # where there is no gravity: slower than this is touching
         resolve_collisions(
-            self.model.kind, self.masses, self.plan, self.geometry, self.rows, self.islands, island_count,
-            h, max(speed, floor), self.graph, self.collisions,
+            self.model.kind, self.model.bound, self.masses, self.plan, self.geometry, self.rows, self.islands,
+            island_count, h, max(speed, floor), self.graph, self.collisions,
         )  # fmt: skip
 
     def _solve_contacts(self, h: float, island_count: int) -> None:
-        """Per island: last step's velocities if they still hold, else sweeps, else Newton's method."""
         accuracy = NEWTON_ACCURACY * self.tolerance / h
         if self.gravity_size > 0.0:
             accuracy = min(accuracy, 0.5 * REST_FORCE * h * self.gravity_size)
-        bodies = (self.masses, self.geometry, self.rows, self.islands, island_count, h)
-        mean, solve, report = self.plan.mean, self.solve, self.solve_report
-        report[:] = 0.0
-        set_up_islands(*bodies, h * self.gravity_size, self.net, mean, solve)
-        sweep_islands(
-            *bodies, self.tolerance, h * self.gravity_size, self.settings.max_iterations, mean, solve, report
-        )
-        newton_islands(
-            *bodies, self.tolerance, accuracy, self._sink(h), self.settings.max_iterations,
-            mean, solve, report,
+        report = self.solve_report
+        solve_contacts(
+            self.masses, self.geometry, self.rows, self.islands, island_count, h, h * self.gravity_size,
+            self.tolerance, accuracy, self._sink(h), self.settings.max_iterations, self.net, self.plan,
+            self.solve, report, self.end_velocity,
         )  # fmt: skip
-        solve.last_mean[:] = mean
         if report[UNSETTLED]:
             self.unresolved.append((self.time, int(report[UNSETTLED]), float(report[RESIDUAL])))
 
-    def _release_push(self, h: float, island_count: int) -> None:
-        release_push(
-            self.masses, self.geometry, self.rows, self.islands, island_count, self.plan, h,
-            2.0 * self.tolerance, self.settings.max_iterations, self.solve.packed, self.end_velocity,
-        )  # fmt: skip
-
     def _apply_impulses(self) -> None:
-        apply_impulses(self.model, self.state, self.contacts, self.rows, self.contact_count)
+        apply_impulses(self.model, self.state, self.contacts, self.rows, self.contact_count, self.change)
 
     def _hold_energy(self, h: float, island_count: int) -> None:
         hold_energy(

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..dynamics.body_state import DYNAMIC
 from ..dynamics.contact_rows import add_pair_impulse, coulomb_step, in_frame, relative_velocity, to_world
-from ..jit import allocating_inner, allocating_kernel, inner
+from ..jit import allocating_inner, allocating_kernel, inlined, inner
 from ..math3 import vec3
 
 # A stack passes a blow on by one layer a round. Bodies caught between others collide ever faster; what
@@ -37,6 +37,7 @@ REST_STEPS = 1.05
 class CollisionScratch(NamedTuple):
     """Working space: motion of bodies through the step and the contacts of one round."""
 
+    speed: np.ndarray  # [m/s] (n,) that no point of the body exceeds in the step before it collides
     velocity: np.ndarray  # (n, 6) velocity without the smooth acceleration
     offset: np.ndarray  # (n, 6) minus the sum of velocity changes times their time [m, rad]
     time: np.ndarray  # [s] (n,) time of the last collision of each body in this step
@@ -51,6 +52,7 @@ class CollisionScratch(NamedTuple):
 def empty_collisions(body_count: int, contact_capacity: int) -> CollisionScratch:
     """Scratch for so many bodies and contacts."""
     return CollisionScratch(
+        speed=np.zeros(body_count),
         velocity=np.zeros((body_count, 6)),
         offset=np.zeros((body_count, 6)),
         time=np.zeros(body_count),
@@ -63,9 +65,25 @@ def empty_collisions(body_count: int, contact_capacity: int) -> CollisionScratch
     )
 
 
+@inlined
+def _fastest_point(v, radius):
+    """Speed that no point of a body within `radius` of its centre of mass exceeds [m/s]."""
+    spin = vec3.norm((v[3], v[4], v[5]))
+    return vec3.norm((v[0], v[1], v[2])) + (radius * spin if spin > 0.0 else 0.0)
+
+
+@inlined
+def _closes(plan, contacts, c, rest_speed, scratch):
+    """Whether contact `c` closes at some time in the step faster than a resting one."""
+    n = vec3.load(contacts.normal, c)
+    velocity = vec3.dot(n, relative_velocity(scratch.velocity, contacts, c))
+    change = vec3.dot(n, relative_velocity(plan.change, contacts, c))
+    return velocity + min(change, 0.0) < -rest_speed
+
+
 @inner
 def _impact(plan, contacts, rows, c, h, rest_speed, scratch):
-    """(time, normal velocity) of the collision of contact `c` in the step; time -1 where none.
+    """(time, normal velocity) of the collision of contact `c`, which closes; time -1 where none.
 
     The gap follows s + J offset + J v t + J a t^2 / 2 with a = change / h.
     """
@@ -74,8 +92,6 @@ def _impact(plan, contacts, rows, c, h, rest_speed, scratch):
     n = vec3.load(contacts.normal, c)
     velocity = vec3.dot(n, relative_velocity(scratch.velocity, contacts, c))
     acceleration = vec3.dot(n, relative_velocity(plan.change, contacts, c)) / h
-    if velocity + min(acceleration * h, 0.0) >= -rest_speed:
-        return -1.0, 0.0
     gap = rows.gap[c] + vec3.dot(n, relative_velocity(scratch.offset, contacts, c))
     now = gap + (velocity + 0.5 * acceleration * earliest) * earliest
     if now <= 0.0:  # in touch already
@@ -165,8 +181,10 @@ def _next_round(kind, plan, contacts, rows, count, h, rest_speed, graph, scratch
             scratch.touched[body] = False
             for k in range(graph.contact_start[body], graph.contact_start[body + 1]):
                 c = graph.contact_of_body[k]
-                if not scratch.listed[c]:
-                    scratch.listed[c] = True
+                if scratch.listed[c]:
+                    continue
+                scratch.listed[c] = True
+                if _closes(plan, contacts, c, rest_speed, scratch):
                     listed = _list_contact(plan, contacts, rows, c, h, rest_speed, scratch, listed)
     for i in range(count):
         for side in range(2):
@@ -182,7 +200,11 @@ def _resolve_island(kind, masses, plan, contacts, rows, order, first, last, h, r
     """Resolve the collisions of one island, round by round; returns their number."""
     listed = np.int64(0)
     for i in range(first, last):
-        listed = _list_contact(plan, contacts, rows, order[i], h, rest_speed, scratch, listed)
+        c = order[i]
+        if scratch.speed[contacts.body[c, 0]] + scratch.speed[contacts.body[c, 1]] < rest_speed:
+            continue
+        if _closes(plan, contacts, c, rest_speed, scratch):
+            listed = _list_contact(plan, contacts, rows, c, h, rest_speed, scratch, listed)
     total = np.int64(0)
     for _ in range(MAX_ROUNDS):
         if listed == 0:
@@ -196,11 +218,12 @@ def _resolve_island(kind, masses, plan, contacts, rows, order, first, last, h, r
 
 @allocating_kernel
 def resolve_collisions(
-    kind, masses, plan, contacts, rows, islands, island_count, h, gravity_speed, graph, scratch
+    kind, bound, masses, plan, contacts, rows, islands, island_count, h, gravity_speed, graph, scratch
 ):
     """Resolve all collisions of the step; `plan.mean` and `plan.end_minus_mean` take them in.
 
     Args:
+        bound: Radius of each body about its centre of mass [m], shape (n,).
         gravity_speed: What gravity adds to a velocity in one step [m/s].
         graph: `contact_of_body` must be filled.
 
@@ -211,6 +234,7 @@ def resolve_collisions(
     for i in range(n):
         scratch.time[i] = 0.0
         scratch.touched[i] = False
+        scratch.speed[i] = _fastest_point(plan.start[i], bound[i]) + _fastest_point(plan.change[i], bound[i])
         for k in range(6):
             scratch.velocity[i, k] = plan.start[i, k]
             scratch.offset[i, k] = 0.0

@@ -13,7 +13,7 @@ from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B
 from ..dynamics.body_state import DYNAMIC
 from ..dynamics.contact_rows import (
     PUSH,
-    add_pair_impulse,
+    add_pair_momentum,
     relative_velocity,
     to_world,
 )
@@ -80,7 +80,10 @@ def turns_far(masses, contacts, c, h, velocity):
     """Whether a body carries its contact point around by more than FAR_TURN in the step."""
     for side in range(2):
         body = contacts.body[c, side]
-        w = _without_roll(masses, body, (velocity[body, 3], velocity[body, 4], velocity[body, 5]))
+        w = (velocity[body, 3], velocity[body, 4], velocity[body, 5])
+        if not vec3.dot(w, w) * h * h > FAR_TURN * FAR_TURN:
+            continue
+        w = _without_roll(masses, body, w)
         core = (contacts.core[c, side, 0], contacts.core[c, side, 1], contacts.core[c, side, 2])
         if vec3.dot(w, w) * h * h > FAR_TURN * FAR_TURN and vec3.dot(core, core) > 0.0:
             return True
@@ -101,7 +104,6 @@ def warm_start(kind, masses, contacts, rows, count, h, gravity_speed, plan, net,
         lasting_out: Whether they act on a body all through the step, shape (bodies,).
     """
     net[:, :] = 0.0
-    lasting_out[:] = True
     for c in range(count):
         if rows.asleep[c]:
             continue
@@ -112,15 +114,18 @@ def warm_start(kind, masses, contacts, rows, count, h, gravity_speed, plan, net,
             for k in range(3):
                 rows.impulse[c, k], rows.before[c, k] = 0.0, 0.0
             continue
-        add_pair_impulse(masses, contacts, c, to_world(rows, c, p), 1.0, net)
+        add_pair_momentum(contacts, c, to_world(rows, c, p), net)
     for i in range(net.shape[0]):
+        lasting_out[i] = True
         if kind[i] != DYNAMIC:
             continue
-        r = mat3.load(masses.R, i)
-        spin = mat3.transform_transposed(r, (net[i, 3], net[i, 4], net[i, 5]))
-        energy = net[i, 0] * net[i, 0] + net[i, 1] * net[i, 1] + net[i, 2] * net[i, 2]
+        L = (net[i, 3], net[i, 4], net[i, 5])
+        w = mat3.transform(mat3.load(masses.inv_I, i), L)
         for k in range(3):
-            energy += masses.inertia[i, k] * spin[k] * spin[k] / masses.mass[i]
+            net[i, k] *= masses.inv_mass[i, k]
+            net[i, 3 + k] = w[k]
+        v = (net[i, 0], net[i, 1], net[i, 2])
+        energy = vec3.dot(v, v) + vec3.dot(w, L) / masses.mass[i]
         lasting = lasting_out[i] = energy <= (SMOOTH * gravity_speed) ** 2
         part = 0.5 if lasting else 1.0
         for k in range(6):
@@ -196,29 +201,27 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
 
 
 @kernel
-def apply_impulses(model, state, contacts, rows, count):
-    """Add the step's impulses to the bodies' momentum and store them with their contacts."""
+def apply_impulses(model, state, contacts, rows, count, change):
+    """Add the step's impulses to the bodies' momentum and store them with their contacts.
+
+    Args:
+        change: Written: the momentum they add, shape (n, 6).
+    """
+    change[:, :] = 0.0
     for c in range(count):
         if rows.asleep[c]:
             continue
-        p = vec3.load(rows.impulse, c)
-        lasting = to_world(rows, c, p)
+        p, before = vec3.load(rows.impulse, c), vec3.load(rows.before, c)
         # Of friction the spring's part is kept, without what damps it.
-        before = vec3.load(rows.before, c)
         kept = (p[0], before[1] + PUSH * (p[1] - before[1]), before[2] + PUSH * (p[2] - before[2]))
-        kept = to_world(rows, c, kept)
+        contacts.impulse[c, 0], contacts.impulse[c, 1], contacts.impulse[c, 2] = to_world(rows, c, kept)
+        total = vec3.add(p, vec3.load(rows.collision, c))
+        add_pair_momentum(contacts, c, to_world(rows, c, total), change)
+    for i in range(change.shape[0]):
+        if model.kind[i] != DYNAMIC:
+            continue
         for k in range(3):
-            contacts.impulse[c, k] = kept[k]
-        total = vec3.add(lasting, to_world(rows, c, vec3.load(rows.collision, c)))
-        for side in range(2):
-            body = contacts.body[c, side]
-            if model.kind[body] != DYNAMIC:
-                continue
-            sign = 1.0 if side == 0 else -1.0
-            r = (contacts.arm[c, side, 0], contacts.arm[c, side, 1], contacts.arm[c, side, 2])
-            torque = vec3.cross(r, total)
-            for k in range(3):
-                if model.inv_mass[body, k] > 0.0:
-                    state.v[body, k] += sign * total[k] * model.inv_mass[body, k]
-                if not model.lock_angular[body, k]:
-                    state.L[body, k] += sign * torque[k]
+            if model.inv_mass[i, k] > 0.0:
+                state.v[i, k] += change[i, k] * model.inv_mass[i, k]
+            if not model.lock_angular[i, k]:
+                state.L[i, k] += change[i, 3 + k]

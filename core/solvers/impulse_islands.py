@@ -3,13 +3,14 @@
 What an island needs is decided by measured residuals alone, so the choice is the same everywhere.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from ..dynamics.body_state import DYNAMIC
-from ..dynamics.contact_rows import HEADROOM, PUSH, relative_velocity
-from ..jit import allocating_kernel, inner, kernel
+from ..dynamics.contact_rows import HEADROOM, PUSH, normal_compliance, relative_velocity
+from ..jit import allocating_kernel, inner, kernel, merged
 from ..math3 import vec3
 from .impulse_contacts import bend, gap_rate
 from .impulse_newton import (
@@ -65,6 +66,7 @@ CALM = 2.0
 # An island is held at rest where nothing moves faster than this part of what gravity adds in a step and
 # the forces that act balance to this part of gravity.
 REST_SPEED, REST_FORCE = 2e-2, 2e-3
+SAME = 1e-9  # and an impulse is that of the last step where it differs by less than this part of gravity
 # Velocity error that Newton's method leaves, times the step, in parts of the tolerance.
 NEWTON_ACCURACY = 1e-3
 NEWTON_ROUNDS = 4
@@ -173,6 +175,25 @@ def _fastest_support(contacts, islands, island, velocity):
 
 
 @inner
+def _is_unchanged(rows, islands, island, rate, accuracy):
+    """Whether every spring of an island pushes where nothing moves as it did in the last step.
+
+    Args:
+        rate: Least normal velocity of each contact [m/s].
+        accuracy: Change of a contact's velocity up to which an impulse is the same [m/s].
+    """
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        p, K = rows.impulse[c], rows.K[c]
+        if K[0] * abs(max(rate[c], 0.0) / normal_compliance(rows, c) - p[0]) > accuracy:
+            return False
+        friction, limit = p[1] * p[1] + p[2] * p[2], rows.friction[c, 1] * p[0]
+        if friction > limit * limit and max(K[3], K[5]) * (math.sqrt(friction) - limit) > accuracy:
+            return False
+    return True
+
+
+@inner
 def _hold(islands, island, mean, solve):
     """Hold an island's bodies where they are."""
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
@@ -180,6 +201,32 @@ def _hold(islands, island, mean, solve):
         solve.held[body] = True
         for m in range(6):
             mean[body, m] = 0.0
+
+
+@inner
+def _balances(masses, contacts, rows, islands, island, gravity_speed, mean, solve):
+    """Whether the forces on an island balance where nothing moves; if not, all is left as it was."""
+    first, last, most = islands.start[island], islands.start[island + 1], REST_FORCE * gravity_speed
+    # With the impulses of the last step, the planned velocities are all that is out of balance.
+    if (
+        _fastest_body(islands, island, mean) <= most
+        and _is_unchanged(rows, islands, island, solve.newton.rate, SAME * gravity_speed)
+        and _fastest_contact(contacts, islands.order, first, last, mean) <= most
+    ):
+        return True
+    set_limits(rows, islands, island, solve.newton.limit)
+    _remember(rows, islands, island, mean, solve)
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        for m in range(6):
+            mean[islands.body[k], m] = 0.0
+    error = island_gradient(masses, contacts, rows, islands, island, mean, solve.newton)
+    if (
+        max(error, _fastest_body(islands, island, solve.newton.error)) <= most
+        and _fastest_support(contacts, islands, island, mean) <= REST_SPEED * gravity_speed
+    ):
+        return True
+    _recall(rows, islands, island, mean, solve)
+    return False
 
 
 @inner
@@ -226,7 +273,7 @@ def find_sleepers(kind, contacts, plan, graph, islands, island_count, may_sleep,
         solve.contact_count[body] = graph.contact_start[body + 1] - graph.contact_start[body]
 
 
-@kernel
+@inner
 def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_speed, net, mean, solve):
     """Prepare every island, and hold those that are at rest.
 
@@ -254,23 +301,13 @@ def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_spe
             solve.gap[c] = rows.gap[c]
             solve.newton.rate[c] = gap_rate(rows.gap[c], h, PUSH)
         solve.outcome[island] = SWEEPS_ONLY if _has_locks(masses, islands, island) else OPEN
-        if solve.outcome[island] == OPEN and _is_slow(
-            islands, island, solve.last_mean, REST_SPEED * gravity_speed
+        if (
+            solve.outcome[island] == OPEN
+            and _is_slow(islands, island, solve.last_mean, REST_SPEED * gravity_speed)
+            and _balances(masses, contacts, rows, islands, island, gravity_speed, mean, solve)
         ):
-            set_limits(rows, islands, island, solve.newton.limit)
-            _remember(rows, islands, island, mean, solve)
-            for k in range(islands.body_start[island], islands.body_start[island + 1]):
-                for m in range(6):
-                    mean[islands.body[k], m] = 0.0
-            error = island_gradient(masses, contacts, rows, islands, island, mean, solve.newton)
-            error = max(error, _fastest_body(islands, island, solve.newton.error))
-            if error <= REST_FORCE * gravity_speed and (
-                _fastest_support(contacts, islands, island, mean) <= REST_SPEED * gravity_speed
-            ):
-                solve.outcome[island] = DONE
-                _hold(islands, island, mean, solve)
-            else:
-                _recall(rows, islands, island, mean, solve)
+            solve.outcome[island] = DONE
+            _hold(islands, island, mean, solve)
 
 
 @kernel
@@ -282,7 +319,7 @@ def settle_held(state, held):
                 state.v[i, k], state.L[i, k], state.w[i, k] = 0.0, 0.0, 0.0
 
 
-@kernel
+@inner
 def sweep_islands(
     masses,
     contacts,
@@ -341,7 +378,7 @@ def _stiffen(rows, order, first, last, sink):
     return any_soft
 
 
-@allocating_kernel
+@merged
 def newton_islands(
     masses,
     contacts,
@@ -397,7 +434,7 @@ def newton_islands(
                 report[RESIDUAL] = max(report[RESIDUAL], residual)
 
 
-@kernel
+@inner
 def release_push(masses, contacts, rows, islands, island_count, plan, h, slop, max_sweeps, packed, velocity):
     """End velocities without what pushed penetrations apart; `velocity` (n, 6) is written.
 
@@ -415,3 +452,40 @@ def release_push(masses, contacts, rows, islands, island_count, plan, h, slop, m
             sweep_without_push(
                 masses, contacts, rows, islands, island, h, 0.1 * slop, max_sweeps, packed, velocity
             )
+
+
+@allocating_kernel
+def solve_contacts(
+    masses, contacts, rows, islands, island_count, h, gravity_speed, tolerance, accuracy, sink, max_sweeps,
+    net, plan, solve, report, end_velocity,
+):  # fmt: skip
+    """Find the impulses of all islands: of each those of the last step if they still hold, else by sweeps,
+    else by Newton's method.
+
+    Args:
+        gravity_speed: What gravity adds to a velocity in one step [m/s].
+        tolerance: Largest penetration to leave [m].
+        accuracy: Velocity error that Newton's method leaves [m/s].
+        sink: How far a spring may give under its load, per step [m/s].
+        max_sweeps: Bound on the sweeps over an island.
+        net: Velocity changes by the impulses of the last step, shape (bodies, 6).
+        plan: `mean` and `end_minus_mean` of the coming step; `mean` is written.
+        report: Sweeps, Newton's iterations, islands unsettled and the worst residual [m]: written.
+        end_velocity: Velocities at the end of the step, without what parts overlaps, shape (bodies, 6): written.
+    """
+    mean = plan.mean
+    report[:] = 0.0
+    set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_speed, net, mean, solve)
+    sweep_islands(
+        masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, mean, solve,
+        report,
+    )  # fmt: skip
+    newton_islands(
+        masses, contacts, rows, islands, island_count, h, tolerance, accuracy, sink, max_sweeps, mean, solve,
+        report,
+    )  # fmt: skip
+    solve.last_mean[:, :] = mean
+    release_push(
+        masses, contacts, rows, islands, island_count, plan, h, 2.0 * tolerance, max_sweeps, solve.packed,
+        end_velocity,
+    )  # fmt: skip

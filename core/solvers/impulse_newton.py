@@ -28,6 +28,7 @@ from .block_cholesky import analyze, factor, solve
 MAX_ITERATIONS = 40
 MAX_BODIES = 3000  # the elimination graph is a table of bodies by bodies
 LINE_SEARCH = 12
+FULL_STEP = 0.5  # a whole step that cuts the error to this part needs no line search
 REUSE = 0.2  # the factor is kept while an iteration cuts the error to this part
 # How often friction limits follow the normal impulses in one step. Where they have not met by then
 # (bodies jammed by their own friction), the last solution stands: no penetration, friction a round late.
@@ -338,6 +339,15 @@ def _newton_step(islands, island, pattern, blocks, solution, scratch):
             scratch.step[islands.body[first + k], m] = solution[pattern.rank[k], m]
 
 
+@inner
+def _go_along(islands, island, alpha, velocity, scratch):
+    """Add so much of the Newton step to an island's velocities."""
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        body = islands.body[k]
+        for m in range(6):
+            velocity[body, m] += alpha * scratch.step[body, m]
+
+
 @merged
 def solve_island(masses, contacts, rows, islands, island, accuracy, velocity, scratch):
     """Newton's method on one island, friction limits brought up to date between solutions.
@@ -370,13 +380,14 @@ def solve_island(masses, contacts, rows, islands, island, accuracy, velocity, sc
                     set_limits(rows, islands, island, scratch.limit)
                     return iterations, error
             _newton_step(islands, island, pattern, blocks, solution, scratch)
-            alpha = _line_search(masses, contacts, rows, islands, island, velocity, scratch)
-            for k in range(islands.body_start[island], islands.body_start[island + 1]):
-                body = islands.body[k]
-                for m in range(6):
-                    velocity[body, m] += alpha * scratch.step[body, m]
             before = error
+            _go_along(islands, island, 1.0, velocity, scratch)
             error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
+            if not error < FULL_STEP * before:
+                _go_along(islands, island, -1.0, velocity, scratch)
+                alpha = _line_search(masses, contacts, rows, islands, island, velocity, scratch)
+                _go_along(islands, island, alpha, velocity, scratch)
+                error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
             factored = error < REUSE * before  # the factor still serves
         if limits == LIMIT_ROUNDS - 1:
             break
