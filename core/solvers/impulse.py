@@ -42,14 +42,12 @@ from .impulse_guard import PassageGuard
 from .impulse_islands import (
     NEWTON_ACCURACY,
     RESIDUAL,
-    REST_FORCE,
     UNSETTLED,
-    find_sleepers,
-    settle_held,
     solve_contacts,
     solve_scratch,
 )
 from .impulse_repair import deepest, project_positions
+from .impulse_rest import REST_FORCE, find_sleepers, settle_held
 from .impulse_start import preload, start_at_rest
 
 REPAIR_ROUNDS = 60

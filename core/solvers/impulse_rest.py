@@ -1,0 +1,195 @@
+"""Islands at rest: which sleep, which are held where they are because the forces on them balance.
+
+A body that is held neither creeps nor shivers, and its island costs no more than a look at its springs.
+"""
+
+import math
+
+from ..dynamics.body_state import DYNAMIC
+from ..dynamics.contact_rows import normal_compliance, relative_velocity
+from ..jit import inner, kernel
+from ..math3 import vec3
+from .impulse_newton import island_gradient, set_limits
+
+# An island is held at rest where nothing moves faster than this part of what gravity adds in a step and
+# the forces that act balance to this part of gravity.
+REST_SPEED, REST_FORCE = 2e-2, 2e-3
+SAME = 1e-9  # and an impulse is that of the last step where it differs by less than this part of gravity
+
+
+@inner
+def _is_slow(islands, island, velocity, limit):
+    """Whether all bodies of an island move slower than `limit` [m/s] and turn slower than 1/m of it."""
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        v = velocity[islands.body[k]]
+        if v[0] * v[0] + v[1] * v[1] + v[2] * v[2] > limit * limit:
+            return False
+        if v[3] * v[3] + v[4] * v[4] + v[5] * v[5] > limit * limit:
+            return False
+    return True
+
+
+@inner
+def _fastest_body(islands, island, velocity):
+    """Largest speed of a body's centre of mass [m/s]: what contacts do not show of an island in free fall."""
+    fastest = 0.0
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        v = velocity[islands.body[k]]
+        fastest = max(fastest, vec3.norm((v[0], v[1], v[2])))
+    return fastest
+
+
+@inner
+def fastest_contact(contacts, order, first, last, velocity):
+    """Largest relative velocity at the contacts of an island [m/s]."""
+    fastest = 0.0
+    for i in range(first, last):
+        fastest = max(fastest, vec3.norm(relative_velocity(velocity, contacts, order[i])))
+    return fastest
+
+
+@inner
+def _fastest_support(contacts, islands, island, velocity):
+    """The same where the island's own bodies stand still: at its contacts with others."""
+    fastest = 0.0
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        if islands.number[contacts.body[c, 0]] < 0 or islands.number[contacts.body[c, 1]] < 0:
+            fastest = max(fastest, vec3.norm(relative_velocity(velocity, contacts, c)))
+    return fastest
+
+
+@inner
+def remember(rows, islands, island, mean, solve):
+    """Keep an island's velocities and impulses, to come back to or to compare with."""
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        body = islands.body[k]
+        for m in range(6):
+            solve.found[body, m] = mean[body, m]
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        for m in range(3):
+            solve.impulse[c, m] = rows.impulse[c, m]
+
+
+@inner
+def recall(rows, islands, island, mean, solve):
+    """Go back to what `remember` kept."""
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        body = islands.body[k]
+        for m in range(6):
+            mean[body, m] = solve.found[body, m]
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        for m in range(3):
+            rows.impulse[c, m] = solve.impulse[c, m]
+
+
+@inner
+def _is_unchanged(rows, islands, island, rate, accuracy):
+    """Whether every spring of an island pushes where nothing moves as it did in the last step.
+
+    Args:
+        rate: Least normal velocity of each contact [m/s].
+        accuracy: Change of a contact's velocity up to which an impulse is the same [m/s].
+    """
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        p, K = rows.impulse[c], rows.K[c]
+        if K[0] * abs(max(rate[c], 0.0) / normal_compliance(rows, c) - p[0]) > accuracy:
+            return False
+        friction, limit = p[1] * p[1] + p[2] * p[2], rows.friction[c, 1] * p[0]
+        if friction > limit * limit and max(K[3], K[5]) * (math.sqrt(friction) - limit) > accuracy:
+            return False
+    return True
+
+
+@inner
+def is_at_rest(masses, contacts, rows, islands, island, gravity_speed, mean, solve):
+    """Whether nothing moves and the forces balance where nothing does; if not, all is left as it was."""
+    if not _is_slow(islands, island, solve.last_mean, REST_SPEED * gravity_speed):
+        return False
+    first, last, most = islands.start[island], islands.start[island + 1], REST_FORCE * gravity_speed
+    # With the impulses of the last step, the planned velocities are all that is out of balance.
+    if (
+        _fastest_body(islands, island, mean) <= most
+        and _is_unchanged(rows, islands, island, solve.newton.rate, SAME * gravity_speed)
+        and fastest_contact(contacts, islands.order, first, last, mean) <= most
+    ):
+        return True
+    set_limits(rows, islands, island, solve.newton.limit)
+    remember(rows, islands, island, mean, solve)
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        for m in range(6):
+            mean[islands.body[k], m] = 0.0
+    error = island_gradient(masses, contacts, rows, islands, island, mean, solve.newton)
+    if (
+        max(error, _fastest_body(islands, island, solve.newton.error)) <= most
+        and _fastest_support(contacts, islands, island, mean) <= REST_SPEED * gravity_speed
+    ):
+        return True
+    recall(rows, islands, island, mean, solve)
+    return False
+
+
+@inner
+def hold(islands, island, mean, solve):
+    """Hold an island's bodies where they are."""
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        body = islands.body[k]
+        solve.held[body] = True
+        for m in range(6):
+            mean[body, m] = 0.0
+
+
+@inner
+def _stays_asleep(kind, contacts, plan, graph, islands, island, solve):
+    """Whether an island was held in the last step and nothing about it has changed since."""
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        body = islands.body[k]
+        count = graph.contact_start[body + 1] - graph.contact_start[body]
+        if not solve.held[body] or solve.contact_count[body] != count:
+            return False
+        for m in range(6):
+            if plan.start[body, m] != 0.0:
+                return False
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        if not contacts.carried[c]:
+            return False
+        for side in range(2):
+            body = contacts.body[c, side]
+            if kind[body] != DYNAMIC:
+                for m in range(6):
+                    if plan.mean[body, m] != 0.0:
+                        return False
+    return True
+
+
+@kernel
+def find_sleepers(kind, contacts, plan, graph, islands, island_count, may_sleep, solve, asleep_out):
+    """Mark the islands that sleep and their contacts: held in the last step, with nothing changed since.
+
+    Their solution is that of the last step, so no step need be made.
+
+    Args:
+        plan: Free motion.
+        may_sleep: Whether any may.
+        asleep_out: Whether each contact belongs to such an island, shape (c,).
+    """
+    for island in range(island_count):
+        asleep = may_sleep and _stays_asleep(kind, contacts, plan, graph, islands, island, solve)
+        islands.asleep[island] = asleep
+        for i in range(islands.start[island], islands.start[island + 1]):
+            asleep_out[islands.order[i]] = asleep
+    for body in range(kind.shape[0]):
+        solve.contact_count[body] = graph.contact_start[body + 1] - graph.contact_start[body]
+
+
+@kernel
+def settle_held(state, held):
+    """Take the last trace of motion from bodies held at rest."""
+    for i in range(held.shape[0]):
+        if held[i]:
+            for k in range(3):
+                state.v[i, k], state.L[i, k], state.w[i, k] = 0.0, 0.0, 0.0
