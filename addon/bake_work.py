@@ -99,10 +99,10 @@ def bake(request: BakeRequest, cancelled: Callable[[], bool]) -> Iterator[Event]
 
 def _bake(request: BakeRequest, cancelled: Callable[[], bool]) -> Iterator[Event]:
     yield StageBegan("compile")
-    core.compile_kernels()
+    solver = request.solver()
+    core.compile_kernels(solver)
     yield StageBegan("prepare")
     scene, notes = request.build()
-    solver = request.solver()
     simulation = core.Simulation(scene, solver)
     header = BakeHeader(
         names=tuple(body.name for body in scene.bodies),

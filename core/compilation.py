@@ -1,10 +1,10 @@
-"""Compiles every kernel before the first step, in two processes made for it.
+"""Compiles the kernels of a solver before its first step, in processes made for it.
 
-Numba compiles one function at a time however many threads ask, so two processes halve the wait: each
-compiles a half, and the folder of compiled kernels hands them over. In processes of their own LLVM can
-also be told to do without what costs a quarter of its time and makes no kernel faster (measured); numba
-has one such level for a whole process, which is its user's. Where no other process can be had, this
-one compiles everything.
+Numba compiles one function at a time however many threads ask, so the kernels come in parts that are
+compiled side by side, each by a process of its own: collision, which both solvers need, and the solver.
+The folder of compiled kernels hands them over. In processes of their own LLVM can also be told to do without
+what costs a quarter of its time and makes no kernel faster (measured); numba has one such level for a whole
+process, which is its user's. Where no other process can be had, this one compiles everything.
 """
 
 import atexit
@@ -13,22 +13,26 @@ import gc
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from . import jit
+from .collision.broad_phase import BroadPhase
 from .collision.contact_set import empty_contacts
 from .collision.narrow_phase import detect_contacts, make_scratch
 from .collision.pairs import empty_pairs
 from .collision.persistence import new_trace
 from .collision.time_of_impact import advance_along
-from .dynamics.body_state import build_bodies, initial_state
+from .dynamics.body_state import build_bodies, gravity_of, ignored_pairs, initial_state
+from .dynamics.motion import empty_plan, move_bodies, plan_free_motion, update_all_derived
 from .geometry.shape_table import ShapeTable
 from .geometry.shapes import Box, Cylinder, Mesh, Plane, Sphere
 from .scene import Body, Scene
+from .solvers.analytic import AnalyticSolver
 from .solvers.analytic_bodies import carry_bodies, free_accelerations, place_bodies, write_rates
 from .solvers.analytic_contacts import (
     build_system,
@@ -41,6 +45,7 @@ from .solvers.analytic_contacts import (
 from .solvers.analytic_rates import surfaces_of
 from .solvers.analytic_rest import slip_along
 from .solvers.analytic_rows import match_contacts
+from .solvers.choice import SolverChoice, resolve_solver
 from .solvers.cone_newton import projection_derivative, sweep_contacts
 from .solvers.friction_cone import SWEEPS, solve_cone
 from .solvers.impulse import ImpulseSolver, build_pipeline
@@ -49,7 +54,7 @@ from .solvers.impulse import ImpulseSolver, build_pipeline
 # Blender can import), so that all find each other's kernels.
 _PROCESS = """
 import gc, importlib.util, sys, types
-name, folder, half = sys.argv[1:]
+name, folder, function = sys.argv[1:]
 parents = name.split(".")[:-1]
 for i in range(len(parents)):
     parent = types.ModuleType(".".join(parents[:i + 1]))
@@ -60,29 +65,38 @@ spec = importlib.util.spec_from_file_location(
 sys.modules[name] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(sys.modules[name])
 gc.disable()
-getattr(importlib.import_module(name + ".compilation"), half)()
+getattr(importlib.import_module(name + ".compilation"), function)()
 """
+Part = Literal["collision", "impulse", "analytic"]
 _OPTIMIZATION = "1"  # LLVM's level in these processes
 
 
+def compile_kernels(solver: SolverChoice = "impulse") -> None:
+    """Compile the kernels a solver runs, or find all in the cache: once per process, before the first bake.
+
+    Raises:
+        SolverError: there is no such solver.
+    """
+    is_analytic = isinstance(resolve_solver(solver), AnalyticSolver)
+    compile_parts("collision", "analytic" if is_analytic else "impulse")
+
+
 @functools.cache
-def compile_kernels() -> None:
-    """Compile every kernel, or find all in the cache: once per process, before the first bake."""
-    if jit.cache_is_complete():
-        return
-    halves = (compile_narrow_phase, compile_rest)
+def compile_parts(*parts: Part) -> None:
+    """Compile those of the parts that no process has compiled yet, side by side."""
+    missing: list[Part] = [part for part in parts if not jit.is_compiled(part)]
     if jit.CACHE_FOLDER is not None:
-        processes = [_start_process(half.__name__) for half in halves]
+        processes = [_start_process(PARTS[part].__name__) for part in missing]
         for process in processes:
             if process is not None:
                 process.wait()
     with _garbage_left_alone():
-        for half in halves:  # loads what the processes compiled
-            half()
-    jit.mark_cache_complete()
+        for part in missing:  # loads what the processes compiled
+            PARTS[part]()
+            jit.mark_compiled(part)
 
 
-def _start_process(half: str) -> "subprocess.Popen[bytes] | None":
+def _start_process(function: str) -> "subprocess.Popen[bytes] | None":
     """A Python that runs one of the functions below; None where there is none to be started."""
     if not Path(sys.executable or "").name.startswith("python"):  # a program that embeds Python
         return None
@@ -95,7 +109,7 @@ def _start_process(half: str) -> "subprocess.Popen[bytes] | None":
     }
     try:
         return subprocess.Popen(
-            [sys.executable, "-c", _PROCESS, __name__.rpartition(".")[0], folder, half],
+            [sys.executable, "-c", _PROCESS, __name__.rpartition(".")[0], folder, function],
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -121,11 +135,17 @@ def _small_scene() -> Scene:
     )
 
 
-def compile_narrow_phase() -> None:
-    """Compile the narrow phase, which is half of all: it runs without a pair."""
-    model, shapes, colliders, _, order = build_bodies(_small_scene())
-    state = initial_state(_small_scene(), order, model)
-    still = np.zeros(len(order))
+def compile_collision() -> None:
+    """Compile what finds pairs and their contact points; it runs without a pair."""
+    scene = _small_scene()
+    model, shapes, colliders, trees, order = build_bodies(scene)
+    state = initial_state(scene, order, model)
+    still, apart = np.zeros(len(order)), ignored_pairs(scene, scene.bodies)
+    broad_phase = BroadPhase(model, shapes, colliders, trees, state, still == 0.0, apart)
+    for _ in range(2):  # the first sorts, the second sorts again
+        broad_phase.update(state, still)
+        state.c[:, 2] += 1.0
+    broad_phase.grow(state, still)
     detect_contacts(
         colliders, shapes, still > 0.0, state.c, state.R, new_trace(model.bound), empty_pairs(1), still, 0.0,
         empty_contacts(1), make_scratch(shapes),
@@ -141,28 +161,30 @@ def _compile_advance(shapes: ShapeTable) -> None:
     )
 
 
-def compile_rest() -> None:
-    """Compile the broad phase, the islands, motion and solver; their stages run without a contact."""
+def compile_impulse() -> None:
+    """Compile the impulse solver: its stages run without a contact."""
     pipeline, _ = build_pipeline(_small_scene(), ImpulseSolver())
     h = pipeline.settings.time_step
     pipeline.plan_motion(h)
-    for _ in range(2):  # the first sorts, the second sorts again
-        pipeline.find_pairs()
-        pipeline.state.c[:, 2] += 1.0
-    pipeline.broad_phase.grow(pipeline.state, pipeline.reach)
     island_count = pipeline.build_islands()
     pipeline.find_impulses(h, island_count)
+    pipeline.stop_at_obstacles(h)
     pipeline.move(h, island_count)
     pipeline.note_events()
     pipeline.repair_positions(h)
     pipeline.project_positions()
-    _compile_analytic()
 
 
-def _compile_analytic() -> None:
-    """Compile what the analytic solver has besides: its kernels run without a contact, on one body."""
-    model, shapes, colliders, _, order = build_bodies(_small_scene())
-    state = initial_state(_small_scene(), order, model)
+def compile_analytic() -> None:
+    """Compile the analytic solver: its kernels run without a contact, on one body."""
+    scene = _small_scene()
+    model, shapes, colliders, _, order = build_bodies(scene)
+    state = initial_state(scene, order, model)
+    gravity = gravity_of(scene, scene.bodies)
+    plan = empty_plan(len(order))
+    update_all_derived(model, state)
+    plan_free_motion(model, state, gravity, 0.0, plan)
+    move_bodies(model, state, plan, gravity, 0.0)
     contacts = read_contacts(
         empty_contacts(1), 0, 0.0, empty_pairs(1), model, state, surfaces_of(shapes, colliders), False
     )
@@ -182,8 +204,15 @@ def _compile_analytic() -> None:
     y = np.eye(1, 13, 3)
     carry_bodies(model, state, state, rows, 0.0)
     place_bodies(model, state, state, rows, y)
-    free_accelerations(model, state, np.asarray(_small_scene().gravity), state.v, state.L, state.v, state.w)
+    free_accelerations(model, state, np.asarray(scene.gravity), state.v, state.L, state.v, state.w)
     write_rates(state, rows, state.v, state.L, y)
+
+
+PARTS: dict[Part, Callable[[], None]] = {
+    "collision": compile_collision,
+    "impulse": compile_impulse,
+    "analytic": compile_analytic,
+}
 
 
 @contextmanager

@@ -68,20 +68,18 @@ def _prepare_cache() -> Path | None:
 
 CACHE_FOLDER = _prepare_cache()
 
-_COMPLETE = "complete"  # a file in the cache folder: all kernels are there
 
-
-def cache_is_complete() -> bool:
-    """Whether nothing has to be compiled: kernels are all in the cache, or run as plain Python."""
+def is_compiled(part: str) -> bool:
+    """Whether nothing of this part has to be compiled: it is in the cache, or runs as plain Python."""
     if numba.config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
         return True
-    return CACHE_FOLDER is not None and (CACHE_FOLDER / _COMPLETE).exists()
+    return CACHE_FOLDER is not None and (CACHE_FOLDER / f"complete-{part}").exists()
 
 
-def mark_cache_complete() -> None:
-    """Remember that every kernel is in the cache."""
+def mark_compiled(part: str) -> None:
+    """Remember that every kernel of this part is in the cache."""
     if CACHE_FOLDER is not None:
-        (CACHE_FOLDER / _COMPLETE).touch()
+        (CACHE_FOLDER / f"complete-{part}").touch()
 
 
 FLAGS: dict[str, Any] = {

@@ -16,7 +16,7 @@ from .collision.narrow_phase import Scratch, detect_contacts, make_scratch
 from .collision.pairs import HIGH, PairTable, empty_pairs
 from .collision.persistence import new_trace
 from .collision.time_of_impact import advance_along
-from .compilation import compile_kernels
+from .compilation import compile_parts
 from .dynamics.body_state import quat_multiply
 from .errors import SolverError
 from .geometry.shape_table import MESH, PLANE, TRIANGLE, Colliders, build_shape_table
@@ -82,7 +82,7 @@ class _Pair:
     """Two shapes in one table, with the scratch to collide them."""
 
     def __init__(self, shape_a: Shape, shape_b: Shape) -> None:
-        compile_kernels()
+        compile_parts("collision")
         if isinstance(shape_a, Mesh) and isinstance(shape_b, Mesh):
             raise SolverError("both shapes are meshes, which have no inside; give one solid shape")
         solids = [(shape, np.zeros(3), np.eye(3)) for shape in (shape_a, shape_b)]

@@ -7,7 +7,7 @@ import time as clock
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,13 +22,12 @@ from .scene import Scene
 from .snapshots import pack, unpack
 from .solvers import analytic, impulse
 from .solvers.analytic import AnalyticPipeline, AnalyticSolver
-from .solvers.impulse import ImpulsePipeline, ImpulseSolver
+from .solvers.choice import Solver, SolverChoice, resolve_solver
+from .solvers.impulse import ImpulsePipeline
 from .solvers.impulse_start import forgive_overlaps
 from .trajectory import Trajectory
 
 Progress = Callable[[str, int, int], None]
-Solver = ImpulseSolver | AnalyticSolver
-SolverChoice = Literal["impulse", "analytic"] | Solver
 
 
 class BodyMotion(NamedTuple):
@@ -50,17 +49,6 @@ class Contacts(NamedTuple):
     separation: np.ndarray  # [m] (c,) negative when penetrating
     impulse: np.ndarray  # [N s] (c, 3) impulse on a in the last step, or in the collision of this moment
     force: np.ndarray  # [N] (c, 3) force on a of resting contact, by the analytic solver; else zero
-
-
-def resolve_solver(solver: SolverChoice) -> Solver:
-    """The solver object for a name, or the object itself."""
-    if isinstance(solver, Solver):
-        return solver
-    if solver == "impulse":
-        return ImpulseSolver()
-    if solver == "analytic":
-        return AnalyticSolver()
-    raise SolverError(f"solver must be 'impulse', 'analytic' or a solver object, not {solver!r}")
 
 
 def _build_pipeline(scene: Scene, solver: Solver) -> tuple[ImpulsePipeline | AnalyticPipeline, np.ndarray]:
@@ -92,7 +80,7 @@ class Simulation:
             raise SceneError("the scene has no bodies; add at least one")
         self.scene = scene
         self.solver = resolve_solver(solver)
-        compile_kernels()
+        compile_kernels(self.solver)
         self._pipeline, self._order = _build_pipeline(scene, self.solver)
         self._model = self._pipeline.model
         self._rank = np.argsort(self._order)
@@ -259,7 +247,7 @@ def simulate(
         raise SolverError(f"the number of frames must not be negative, but is {count}")
     if progress:
         progress("compile", 0, count)
-    compile_kernels()
+    compile_kernels(solver)
     if progress:
         progress("prepare", 0, count)
     simulation = Simulation(scene, solver)

@@ -9,13 +9,14 @@ exempt: they take a tuple and a row of an array alike.
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled in this mode"
 )
-HALVES = ("compile_narrow_phase", "compile_rest")
+PARTS = ("compile_collision", "compile_impulse", "compile_analytic")
 
 
 def kernels_of_several_signatures() -> dict[str, list]:
@@ -32,27 +33,86 @@ def kernels_of_several_signatures() -> dict[str, list]:
     return {name: found for name, found in kernels.items() if len(found) > 1}
 
 
-def test_one_signature_where_all_is_compiled_anew(tmp_path):
-    processes = [
-        subprocess.Popen(
-            [sys.executable, __file__, half],
-            env={**os.environ, "TOPPLE_CACHE_DIR": str(tmp_path / half), "NUMBA_OPT": "1"},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for half in HALVES
-    ]
-    found = {half: process.communicate()[0] for half, process in zip(HALVES, processes, strict=True)}
-    assert found == dict.fromkeys(HALVES, "{}\n")
-    assert all(any((tmp_path / half).rglob("*.nbc")) for half in HALVES)
+def start(what: str, cache: Path) -> "subprocess.Popen[str]":
+    """Run this file as a script with a cache of its own."""
+    return subprocess.Popen(
+        [sys.executable, __file__, what],
+        env={
+            **os.environ,
+            "TOPPLE_CACHE_DIR": str(cache),
+            "NUMBA_OPT": "1",
+            "PYTHONPATH": str(Path(__file__).parents[1]),
+        },
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """A cache in which each part was compiled by a process of its own, and what each process found."""
+    cache = tmp_path_factory.mktemp("cache")
+    processes = [start(part, cache) for part in PARTS]
+    return cache, [process.communicate()[0] for process in processes]
+
+
+def test_one_signature_where_all_is_compiled_anew(compiled):
+    cache, found = compiled
+    assert found == ["{}\n"] * len(PARTS)
+    assert any(cache.rglob("*.nbc"))
+
+
+def test_nothing_is_left_to_be_compiled_in_a_bake(compiled):
+    cache, _ = compiled
+    assert start("simulate", cache).communicate()[0] == "[]\n"
 
 
 def test_one_signature_in_all_tests():
     assert kernels_of_several_signatures() == {}
 
 
-if __name__ == "__main__":
-    from topple import compilation
+def kernels_compiled_while_simulating() -> list[str]:
+    """Names of the kernels that runs with both solvers, and queries, had to compile."""
+    import numpy as np
+    import scenes
+    import topple
+    from numba.core import event
 
-    getattr(compilation, sys.argv[1])()
-    print(kernels_of_several_signatures())
+    class Listener(event.Listener):
+        def __init__(self):
+            self.names = []
+
+        def on_start(self, event):
+            self.names.append(event.data["dispatcher"].py_func.__name__)
+
+        def on_end(self, event):
+            pass
+
+    listener = Listener()
+    event.register("numba:compile", listener)
+    for solver in ("impulse", "analytic"):
+        topple.simulate(scenes.contacts_of_all_kinds(), seconds=0.1, solver=solver)
+    thrown = topple.Body(
+        "thrown", topple.Box((0.1, 0.1, 0.1)), position=(0, 0, 1), linear_velocity=(0, 0, -60)
+    )
+    mesh = topple.Mesh([(-1, -1, 0), (1, -1, 0), (0, 1, 0)], [(0, 1, 2)])
+    plate = topple.Body("plate", topple.Box((1, 1, 0.02)), kind="static", position=(0, 0, -0.5))
+    for obstacle in (plate, topple.Body("mesh", mesh, kind="static")):
+        topple.simulate(topple.Scene(bodies=[thrown, obstacle]), seconds=0.1)
+    pose = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
+    twist = np.array([0.0, 0.0, -1.0]), np.zeros(3)
+    above = np.array([0.0, 0.0, 3.0]), pose[1]
+    cube, still = topple.Box((1.0, 1.0, 1.0)), (np.zeros(3), np.zeros(3))
+    topple.closest_points(cube, above, cube, pose)
+    topple.time_of_impact(cube, above, twist, cube, pose, still, 5.0)
+    return listener.names
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "simulate":
+        print(kernels_compiled_while_simulating())
+    else:
+        from topple import compilation
+
+        getattr(compilation, sys.argv[1])()
+        print(kernels_of_several_signatures())

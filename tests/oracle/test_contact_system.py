@@ -26,7 +26,7 @@ PAIRS = [
 
 @pytest.fixture(scope="module")
 def pipeline():
-    compile_kernels()
+    compile_kernels("analytic")
     pipeline, _ = build_pipeline(scenes.contacts_of_all_kinds(), AnalyticSolver())
     pipeline.finder.update_pairs(pipeline.state, np.full(len(pipeline.names), 0.1))
     return pipeline

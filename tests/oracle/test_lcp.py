@@ -100,7 +100,7 @@ def test_linear_programs_guess_as_in_1989():
 
 def resting_system(scene, count=None):
     """A and b of a scene at its start, rows (n, t1, t2)."""
-    compile_kernels()
+    compile_kernels("analytic")
     pipeline, _ = build_pipeline(scene, AnalyticSolver())
     pipeline.start()
     contacts = pipeline.contacts if count is None else pipeline.contacts.select(slice(0, count))

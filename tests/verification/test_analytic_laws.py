@@ -144,7 +144,7 @@ def test_tumbling_flight(moments, figure):
 
 def wall_system(rows, columns):
     """A and b of the normals of a wall of bricks at rest."""
-    compile_kernels()
+    compile_kernels("analytic")
     pipeline, _ = build_pipeline(scenes.brick_wall(rows, columns), AnalyticSolver())
     pipeline.start()
     contacts = pipeline.contacts
