@@ -56,12 +56,11 @@ def write_curves(holder: Any, path: str, frames: np.ndarray, values: np.ndarray)
         frames: Frame numbers, shape (frames,).
         values: Channel values, shape (frames, channels).
     """
-    known = {curve.array_index: curve for curve in holder.fcurves if curve.data_path == path}
     points = np.empty((len(frames), 2), dtype=np.float32)
     points[:, 0] = frames
     for channel in range(values.shape[1]):
         points[:, 1] = values[:, channel]
-        curve = known.get(channel) or _new_curve(holder, path, channel, len(frames))
+        curve = holder.fcurves.find(path, index=channel) or _new_curve(holder, path, channel, len(frames))
         curve.keyframe_points.foreach_set("co", points.ravel())
         curve.update()
 

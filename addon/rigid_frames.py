@@ -85,10 +85,17 @@ def wxyz_from_rotation(rotations: Rotation) -> np.ndarray:
 
 def multiply_quaternions(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Products left * right (right is applied first) of quaternions (w, x, y, z), broadcast."""
-    a, b = left[..., :1], right[..., :1]
-    u, v = left[..., 1:], right[..., 1:]
-    scalar = a * b - (u * v).sum(axis=-1, keepdims=True)
-    return np.concatenate([scalar, a * v + b * u + np.cross(u, v)], axis=-1)
+    aw, ax, ay, az = np.moveaxis(left, -1, 0)
+    bw, bx, by, bz = np.moveaxis(right, -1, 0)
+    return np.stack(
+        [
+            aw * bw - ax * bx - ay * by - az * bz,
+            aw * bx + ax * bw + ay * bz - az * by,
+            aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw,
+        ],
+        axis=-1,
+    )
 
 
 def continuous_signs(quaternions: np.ndarray, start: np.ndarray | None = None) -> np.ndarray:

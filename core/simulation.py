@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .compilation import compile_kernels
-from .diagnostics import MassTable
 from .dynamics.body_state import BodyState, origin_pose
 from .errors import SceneError, SolverError
 from .files import write_whole
@@ -84,7 +83,7 @@ class Simulation:
         self._pipeline, self._order = _build_pipeline(scene, self.solver)
         self._model = self._pipeline.model
         self._rank = np.argsort(self._order)
-        self._masses = MassTable.of(scene)
+        self._movable = np.array([scene.bodies[i].is_movable for i in self._order])
         self._warnings: list[str] = []
         self._report_overlaps()
 
@@ -96,7 +95,7 @@ class Simulation:
             overlaps, remedy = forgive_overlaps(p, p.settings.time_step), "they are pushed apart slowly"
         for a, b, depth in overlaps:
             self._warnings.append(
-                f"bodies '{p.names[a]}' and '{p.names[b]}' overlap by {depth:.3g} m at the start; "
+                f"bodies '{p.names[a]}' and '{p.names[b]}' overlap by {depth:.3g} m at the start, at 0 s; "
                 f"{remedy}: move them apart to avoid it"
             )
 
@@ -111,7 +110,7 @@ class Simulation:
         s: BodyState = self._pipeline.state
         position, orientation = origin_pose(self._model, s.c, s.q)
         rank = self._rank
-        return BodyMotion(position[rank], orientation[rank], s.v[rank], s.w[rank])
+        return BodyMotion(*(np.take(rows, rank, axis=0) for rows in (position, orientation, s.v, s.w)))
 
     @property
     def contacts(self) -> Contacts:
@@ -120,14 +119,20 @@ class Simulation:
         if isinstance(p, AnalyticPipeline):
             return self._analytic_contacts(p)
         near = np.flatnonzero(p.contacts.separation[: p.contact_count] <= p.tolerance)
-        body = p.contacts.body[near]
+        body, arm, normal, separation, impulse = (
+            np.take(values, near, axis=0)  # a quarter of the time of values[near]
+            for values in (
+                p.contacts.body, p.contacts.arm, p.contacts.normal, p.contacts.separation, p.contacts.impulse
+            )
+        )  # fmt: skip
+        point = arm + np.take(p.state.c, body, axis=0)
         return Contacts(
             body_a=self._order[body[:, 0]],
             body_b=self._order[body[:, 1]],
-            point=0.5 * (p.contacts.arm[near] + p.state.c[body]).sum(axis=1),
-            normal=p.contacts.normal[near],
-            separation=p.contacts.separation[near],
-            impulse=p.contacts.impulse[near],
+            point=0.5 * (point[:, 0] + point[:, 1]),
+            normal=normal,
+            separation=separation,
+            impulse=impulse,
             force=np.zeros((len(near), 3)),
         )
 
@@ -145,8 +150,11 @@ class Simulation:
 
     def energy(self) -> float:
         """Kinetic and potential energy of the bodies that move by forces [J]."""
-        state = self.state
-        return float(self._masses.kinetic_energy(state) + self._masses.potential_energy(state))
+        m, s = self._model, self._pipeline.state
+        w_P = np.einsum("nji,nj->ni", s.R.reshape(-1, 3, 3), s.w)  # in the axes of the principal moments
+        kinetic = m.mass * np.einsum("ni,ni->n", s.v, s.v) + np.einsum("ni,ni,ni->n", m.inertia, w_P, w_P)
+        potential = m.mass * (s.c @ self.scene.gravity)
+        return float((0.5 * kinetic - potential)[self._movable].sum())
 
     def advance(self, seconds: float) -> None:
         """Advance by a time [s]: in equal steps no longer than the solver's, or from event to event.

@@ -6,7 +6,11 @@ from ..collision.contact_set import ContactSet
 from ..collision.pairs import HIGH, OVERLAPS_SENSOR, PairTable
 from ..dynamics.contact_rows import ContactRows
 from ..jit import kernel
-from ..report import ContactEvent
+from ..report import ContactEvent, EventKind
+
+KINDS: tuple[EventKind, ...] = ("begin", "persist", "end")
+# An event: its kind's place in KINDS, its bodies as `EventLog._key` has them; impulse, point, normal, speed.
+ROW = np.dtype([("time", "f8"), ("kind", "i8"), ("pair", "i8"), ("values", "f8", 8)])
 
 
 @kernel
@@ -46,7 +50,7 @@ class EventLog:
             persisting: Impulse [N s] in a step from which on pairs that stay in touch are noted, if at all.
         """
         self.names, self.owner, self.senses, self.persisting = names, owner, senses, persisting
-        self.events: list[ContactEvent] = []
+        self._rows = [np.zeros(0, ROW)]  # what was noted, one array after the other
         self._last = np.zeros((0, 2), np.int64)  # bodies of the touching contacts
         self._slots, self._impulses = np.zeros(0, np.int64), np.zeros(0)  # scratch
         self._before = np.zeros(0, np.int64)  # touching pairs: body a times the number of bodies plus body b
@@ -89,7 +93,7 @@ class EventLog:
         self._note_contacts(time, now[noted], impulse[noted], known[noted], contacts, count, rows, tolerance,
                             place, velocity)  # fmt: skip
         ended = self._before[~_is_in(self._before, now)]
-        self._append(time, np.full(len(ended), "end"), ended, np.zeros((len(ended), 8)))
+        self._append(time, np.full(len(ended), KINDS.index("end")), ended, np.zeros((len(ended), 8)))
         self._before = now
 
     def _note_contacts(
@@ -108,30 +112,47 @@ class EventLog:
         at = _is_in(pair, met)
         chosen = touches[first[np.searchsorted(met, pair[at])]]
         values[at, 1:] = _at_contacts(contacts, chosen, place, velocity)
-        self._append(time, np.where(known, "persist", "begin"), pair, values)
+        kind = np.where(known, KINDS.index("persist"), KINDS.index("begin"))
+        self._append(time, kind, pair, values)
 
     def _append(self, time: float, kind: np.ndarray, pair: np.ndarray, values: np.ndarray) -> None:
         """Append events with these impulses, points, normals and speeds, shape (k, 8)."""
-        rows = zip(kind.tolist(), pair.tolist(), values.tolist(), strict=True)
-        for what, key, (impulse, x, y, z, nx, ny, nz, speed) in rows:
-            a, b = divmod(key, len(self.names))
-            self.events.append(
+        if len(pair):
+            rows = np.empty(len(pair), ROW)
+            rows["time"], rows["kind"], rows["pair"], rows["values"] = time, kind, pair, values
+            self._rows.append(rows)
+
+    @property
+    def events(self) -> list[ContactEvent]:
+        """All that was noted."""
+        events, count = [], len(self.names)
+        for time, kind, pair, (impulse, *point_and_normal, speed) in self._table().tolist():
+            a, b = divmod(pair, count)
+            x, y, z, *normal = point_and_normal
+            events.append(
                 ContactEvent(
-                    time, what, self.names[a], self.names[b], impulse, (x, y, z), (nx, ny, nz), speed
+                    time, KINDS[kind], self.names[a], self.names[b], impulse, (x, y, z), tuple(normal), speed
                 )
             )
+        return events
+
+    def _table(self) -> np.ndarray:
+        """All rows in one array."""
+        self._rows = [np.concatenate(self._rows)]
+        return self._rows[0]
 
     def _key(self, body: np.ndarray) -> np.ndarray:
         """One number for each pair of bodies (k, 2)."""
         return body.min(axis=1) * len(self.names) + body.max(axis=1)
 
-    def memory(self) -> tuple[np.ndarray, np.ndarray, list[ContactEvent]]:
-        """What the coming steps depend on."""
-        return self._last, self._before, self.events
+    def memory(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What the coming steps depend on, and what was noted."""
+        return self._last, self._before, self._table()
 
-    def recall(self, memory: tuple[np.ndarray, np.ndarray, list[ContactEvent]]) -> None:
+    def recall(self, memory: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
         """Take over what `memory` returned earlier."""
-        self._last, self._before, self.events = memory
+        self._last, self._before, rows = memory
+        self._rows = [rows]
 
 
 def _at_contacts(

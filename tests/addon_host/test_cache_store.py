@@ -1,6 +1,7 @@
 """The folder of a bake: whole files, a version stamp, spoiled and foreign folders, where it lies."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -42,17 +43,33 @@ def test_checkpoints_stay_few(tmp_path):
 
 
 def test_a_killed_bake_keeps_the_frames_before_a_gap(store):
-    (store.folder / "frame_000009.npz").unlink()
-    (store.folder / ".frame_000031.npz.abc").write_bytes(b"half a fra")
+    (store.folder / "frame_000009").unlink()
+    (store.folder / ".frame_000031.abc").write_bytes(b"half a fra")
     assert len(store.load().frames) == 9
 
 
-@pytest.mark.parametrize("name", ["bake.json", "objects.npz", "frame_000003.npz"])
+@pytest.mark.parametrize("name", ["bake.json", "objects.npz", "frame_000003"])
 def test_spoiled_files_are_refused(store, name):
     content = (store.folder / name).read_bytes()
     (store.folder / name).write_bytes(content[: len(content) // 2])
     with pytest.raises(topple.SceneError, match="missing or damaged: bake again"):
         store.load()
+
+
+def test_a_changed_byte_in_a_frame_is_noticed(store):
+    path = store.folder / "frame_000003"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(topple.SceneError, match="missing or damaged: bake again"):
+        store.load()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems have no such permissions")
+def test_files_may_be_read_by_whom_the_umask_allows(store):
+    mask = os.umask(0o022)
+    os.umask(mask)
+    assert {path.stat().st_mode & 0o777 for path in store.folder.iterdir()} == {0o666 & ~mask}
 
 
 def test_other_versions_are_refused(store):
