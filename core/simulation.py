@@ -95,7 +95,7 @@ class Simulation:
             overlaps, remedy = forgive_overlaps(p, p.settings.time_step), "they are pushed apart slowly"
         for a, b, depth in overlaps:
             self._warnings.append(
-                f"bodies '{p.names[a]}' and '{p.names[b]}' overlap by {depth:.3g} m at the start, at 0 s; "
+                f"bodies '{p.names[a]}' and '{p.names[b]}' overlap by {depth:.3g} m at the start (t = 0 s); "
                 f"{remedy}: move them apart to avoid it"
             )
 

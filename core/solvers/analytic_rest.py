@@ -253,8 +253,8 @@ def part_overlaps(
         update_all_derived(model, state)
     a, b = max(deepest, key=lambda pair: deepest[pair]) if deepest else (0, 0)
     raise SolverError(
-        f"bodies '{names[a]}' and '{names[b]}' overlap at the start and cannot be moved apart; move them "
-        "apart in the scene"
+        f"bodies '{names[a]}' and '{names[b]}' overlap at the start (t = 0 s) and cannot be moved apart; "
+        "move them apart in the scene"
     )
 
 

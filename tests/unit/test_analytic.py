@@ -29,6 +29,7 @@ def test_overlap_at_the_start_is_parted_and_named():
     for body in scene.bodies:
         if body.kind == "dynamic":
             assert body.name in warning
+    assert "t = 0 s" in warning
     assert np.abs(trajectory.linear_velocity[0]).max() < 1e-9
     assert topple.verify(scene, trajectory).max_penetration < 1e-5
 
@@ -39,7 +40,9 @@ def test_overlap_that_cannot_be_parted():
     scene.add(topple.Body("left", topple.Plane((1, 0, 0), -0.4), kind="static"))
     scene.add(topple.Body("right", topple.Plane((-1, 0, 0), -0.4), kind="static"))
     scene.add(topple.Body("ball", topple.Sphere(0.5)))
-    with pytest.raises(topple.SolverError, match=r"'ball'.*overlap at the start and cannot be moved"):
+    with pytest.raises(
+        topple.SolverError, match=r"'ball'.*overlap at the start .t = 0 s. and cannot be moved"
+    ):
         topple.simulate(scene, frames=1, solver="analytic")
 
 
