@@ -37,7 +37,11 @@ def run(arguments: Sequence[str]) -> int:
         return _fail(str(error))
     told = summary(bake)
     write_keyframes(context, bake)
-    bpy.ops.wm.save_as_mainfile(filepath=str(options.output.absolute()), copy=True, check_existing=False)
+    output = str(options.output.absolute())
+    try:
+        bpy.ops.wm.save_as_mainfile(filepath=output, copy=True, check_existing=False)
+    except RuntimeError as error:  # as operators report what the disk refuses
+        return _fail(messages.cannot_save(output, str(error).strip()))
     for warning in told.warnings:
         print(f"topple: {warning}", file=sys.stderr)
     print(messages.bake_finished(told.bodies, told.frames, told.max_penetration))

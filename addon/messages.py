@@ -302,6 +302,11 @@ def missing_folder(folder: str) -> str:
     return f"the folder '{folder}' does not exist: create it or choose another --output"
 
 
+def cannot_save(path: str, reason: str) -> str:
+    """The disk refuses the baked file."""
+    return f"'{path}' could not be saved ({reason}): make room, or choose another --output"
+
+
 def cache_moved(folder: str) -> str:
     """The file's own folder is read-only."""
     return f"the folder of this file cannot be written to, so the bake is kept in '{folder}'"

@@ -1,5 +1,8 @@
 """Sentences that are put together."""
 
+import re
+from pathlib import Path
+
 from topple_extension.addon import messages
 
 
@@ -18,3 +21,15 @@ def test_axis_is_named():
 
 def test_notes_name_the_body_as_errors_do():
     assert messages.note("crate", "it leans") == "body 'crate': it leans"
+
+
+def test_the_manual_quotes_messages_that_exist():
+    """Each piece of a message in the manual's table is part of a string in the add-on or the core."""
+    folder = Path(__file__).parents[2]
+    sources = [*(folder / "addon").glob("*.py"), folder / "core" / "simulation.py"]
+    said = re.sub(r'"\s*\n\s*f?"', "", "\n".join(path.read_text(encoding="utf-8") for path in sources))
+    manual = (folder / "docs" / "manual.md").read_text(encoding="utf-8")
+    quoted = re.findall(r"^\| \*(.+?)\*", manual[manual.index("## Messages") :], re.MULTILINE)
+    assert len(quoted) > 15
+    pieces = [piece.strip() for message in quoted for piece in message.split("…")]
+    assert [piece for piece in pieces if piece not in said] == []

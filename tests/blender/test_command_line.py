@@ -62,6 +62,16 @@ def test_missing_folder(tmp_path, capfd):
     assert cube.animation_data is None
 
 
+def test_the_disk_refuses_the_output(tmp_path, capfd):
+    make_body(add_cube("cube"))
+    output = tmp_path / "baked.blend"
+    output.mkdir()  # in the way
+    assert cli.run(["bake", "--output", str(output)]) == 1
+    message = capfd.readouterr().err.strip().splitlines()[-1]
+    assert message.startswith(f"topple: '{output}' could not be saved (")
+    assert message.endswith("make room, or choose another --output")
+
+
 def test_bad_scene(tmp_path, capfd):
     make_body(add_cube("cube", scale=(0, 1, 1)))
     output = tmp_path / "baked.blend"

@@ -13,6 +13,11 @@ def test_every_public_name_exists(name):
     assert name in dir(topple)
 
 
+def test_the_manual_has_every_public_name():
+    page = (Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
+    assert [name for name in topple.__all__ if f"`{name}`" not in page] == []
+
+
 def test_unknown_names_are_refused():
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = topple.nonsense
