@@ -184,7 +184,7 @@ class Simulation:
         p = self._pipeline
         return Report(
             max_penetration=p.max_penetration,
-            warnings=[*self._warnings, *(p.warnings if isinstance(p, AnalyticPipeline) else ())],
+            warnings=[*self._warnings, *p.warnings],
             unresolved=[{"time": t, "islands": n, "residual": r} for t, n, r in p.unresolved],
             solves=asdict(p.mover.count) if isinstance(p, AnalyticPipeline) else {},
             witness_survival=1.0 if isinstance(p, AnalyticPipeline) else p.witness_survival,

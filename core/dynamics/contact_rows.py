@@ -18,6 +18,9 @@ PUSH = 0.5
 # A pair is made stiffer than its load asks for by HEADROOM, and softer by steps where it is SLACKENED times
 # too stiff.
 HEADROOM, SLACKENED = 2.0, 16.0
+# The stiffest spring, in units of its effective mass' inverse: it bears loads of 10^7 times that mass. The
+# load of a body squeezed between animated ones has no bound.
+STIFFEST = 1e-9
 
 
 class ContactRows(NamedTuple):
@@ -98,7 +101,7 @@ def _soften(contacts, count, softness, sink, stiffening, rows):
             first = last
             continue
         if need > stiffening[slot]:
-            stiffening[slot] = HEADROOM * need
+            stiffening[slot] = min(HEADROOM * need, softness / STIFFEST)
         elif need > 0.0 and SLACKENED * need < stiffening[slot]:
             stiffening[slot] = max(1.0, 0.5 * stiffening[slot])
         for c in range(first, last):

@@ -46,11 +46,13 @@ from .impulse_islands import (
     solve_contacts,
     solve_scratch,
 )
+from .impulse_pressed import PressedPairs
 from .impulse_repair import deepest, project_positions
 from .impulse_rest import REST_FORCE, find_sleepers, settle_held
 from .impulse_start import preload, start_at_rest
 
 REPAIR_ROUNDS = 60
+REPAIRED, IDLE_ROUNDS = 0.95, 2  # what is squeezed cannot be repaired: rounds that took no such part end it
 REST_SINK, SINK = 0.002, 0.05
 SOFTEST = 0.1  # compliance of a contact in units of its effective mass' inverse, where gravity is weak
 
@@ -154,6 +156,7 @@ class ImpulsePipeline:
         self.trace = new_trace(model.bound)
         self.guard = PassageGuard(model.kind, sensor, shapes, colliders)
         self.log = EventLog(names, colliders.body, bool(sensor.any()), settings.event_impulse)
+        self.pressed = PressedPairs(names)
         self.reach = np.zeros(n)
         self.net = np.zeros((n, 6))
         self.lasting = np.ones(n, bool)
@@ -396,16 +399,23 @@ class ImpulsePipeline:
     def repair_positions(self, h: float) -> None:
         """Project out what the step left deeper than half the tolerance."""
         pairs = self.broad_phase.pairs
+        least, idle = math.inf, 0
         for _ in range(REPAIR_ROUNDS):
             beyond, worst = deepest(
                 self.model.kind, self.contacts.body, self.contacts.separation, self.contacts.slot,
                 self.contact_count, pairs.allowance,
             )  # fmt: skip
-            if beyond <= 0.5 * self.tolerance:
+            idle = 0 if beyond < REPAIRED * least else idle + 1
+            if beyond <= 0.5 * self.tolerance or idle > IDLE_ROUNDS:
                 break
+            least = min(least, beyond)
             self.project_positions()
             self.look_ahead(h)
         self.max_penetration = max(self.max_penetration, worst)
+        if beyond > self.tolerance:
+            self.pressed.note(
+                self.model.kind, self.contacts, self.contact_count, pairs.allowance, self.tolerance, self.time
+            )
 
     def project_positions(self) -> None:
         """Move overlapping bodies apart, without changing a velocity."""
@@ -424,6 +434,11 @@ class ImpulsePipeline:
                 f"bodies {names} have no finite motion at {self.time:.6g} s; look for extreme masses, "
                 "sizes or speeds among them"
             )
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the steps so far could not put right, one sentence each."""
+        return self.pressed.warnings
 
     @property
     def witness_survival(self) -> float:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dynamics.body_state import DYNAMIC
+from ..dynamics.body_state import DYNAMIC, KINEMATIC
 from ..dynamics.contact_rows import add_pair_impulse, coulomb_step, in_frame, relative_velocity, to_world
 from ..jit import allocating_inner, allocating_kernel, inlined, inner
 from ..math3 import vec3
@@ -30,6 +30,9 @@ MAX_SWEEPS = 60
 # collides in the next round.
 SETTLED, SETTLED_OF_MANY = 1e-3, 1e-4
 MANY, SWEEPS_OF_MANY = 64, 12
+# Where the sweeps of a round with animated bodies still change velocities by more than this part of what it
+# changed most, something is squeezed: no impulse would do, and the lasting contacts hold it as they can.
+SQUEEZED = 0.05
 # The approach speed, in units of what gravity adds in one step, below which contact is resting.
 REST_STEPS = 1.05
 
@@ -125,9 +128,9 @@ def _list_contact(plan, contacts, rows, c, h, rest_speed, scratch, listed):
 
 
 @inner
-def _resolve_round(masses, contacts, rows, count, settled, scratch):
+def _resolve_round(kind, masses, contacts, rows, count, settled, scratch):
     """Gauss-Seidel over the collisions of one round until velocities settle to `settled` [m/s]."""
-    largest = 0.0
+    largest, largest_change = 0.0, 0.0
     for _ in range(SWEEPS_OF_MANY if count > MANY else MAX_SWEEPS):
         largest_change = 0.0
         for i in range(count):
@@ -149,6 +152,29 @@ def _resolve_round(masses, contacts, rows, count, settled, scratch):
         largest = max(largest, largest_change)
         if largest_change <= (max(settled, SETTLED_OF_MANY * largest) if count > MANY else settled):
             break
+    if largest_change > max(settled, SQUEEZED * largest) and _has_animated(kind, contacts, count, scratch):
+        _take_back(masses, contacts, rows, count, scratch)
+
+
+@inner
+def _has_animated(kind, contacts, count, scratch):
+    """Whether an animated body takes part in the round."""
+    for i in range(count):
+        c = scratch.contact[i]
+        if kind[contacts.body[c, 0]] == KINEMATIC or kind[contacts.body[c, 1]] == KINEMATIC:
+            return True
+    return False
+
+
+@inner
+def _take_back(masses, contacts, rows, count, scratch):
+    """Undo the impulses of the round."""
+    for i in range(count):
+        c = scratch.contact[i]
+        p = to_world(rows, c, vec3.load(scratch.impulse, i))
+        add_pair_impulse(masses, contacts, c, p, -1.0, scratch.velocity)
+        for k in range(3):
+            scratch.impulse[i, k] = 0.0
 
 
 @inner
@@ -210,7 +236,7 @@ def _resolve_island(kind, masses, plan, contacts, rows, order, first, last, h, r
         if listed == 0:
             break
         total += listed
-        _resolve_round(masses, contacts, rows, listed, SETTLED * rest_speed, scratch)
+        _resolve_round(kind, masses, contacts, rows, listed, SETTLED * rest_speed, scratch)
         _close_round(kind, masses, contacts, rows, listed, scratch)
         listed = _next_round(kind, plan, contacts, rows, listed, h, rest_speed, graph, scratch)
     return total

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dynamics.contact_rows import HEADROOM, PUSH
+from ..dynamics.contact_rows import HEADROOM, PUSH, STIFFEST
 from ..jit import allocating_kernel, inner, merged
 from .impulse_contacts import bend, gap_rate
 from .impulse_newton import (
@@ -18,6 +18,7 @@ from .impulse_newton import (
     solve_island,
 )
 from .impulse_rest import fastest_contact, hold, is_at_rest, recall, remember
+from .impulse_squeezed import give_way
 from .impulse_sweeps import PackedContacts, packed_contacts, sweep_island, sweep_without_push
 
 OPEN, DONE, SWEEPS_ONLY = 0, 1, 2  # SolveScratch.outcome
@@ -187,8 +188,9 @@ def _stiffen(rows, order, first, last, sink):
     any_soft = False
     for i in range(first, last):
         c = order[i]
-        if rows.compliance[c] * rows.impulse[c, 0] > 2.0 * sink:
-            rows.compliance[c] = sink / (HEADROOM * rows.impulse[c, 0])
+        stiffest = STIFFEST * rows.K[c, 0]
+        if rows.compliance[c] > stiffest and rows.compliance[c] * rows.impulse[c, 0] > 2.0 * sink:
+            rows.compliance[c] = max(stiffest, sink / (HEADROOM * rows.impulse[c, 0]))
             any_soft = True
     return any_soft
 
@@ -298,6 +300,7 @@ def solve_contacts(
         masses, contacts, rows, islands, island_count, h, tolerance, accuracy, sink, max_sweeps, mean, solve,
         report,
     )  # fmt: skip
+    give_way(masses, contacts, rows, islands, island_count, h, tolerance, max_sweeps, mean, solve)
     solve.last_mean[:, :] = mean
     release_push(
         masses, contacts, rows, islands, island_count, plan, h, 2.0 * tolerance, max_sweeps, solve.packed,

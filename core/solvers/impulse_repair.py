@@ -8,7 +8,7 @@ added.
 
 import math
 
-from ..dynamics.body_state import DYNAMIC
+from ..dynamics.body_state import DYNAMIC, KINEMATIC
 from ..dynamics.contact_rows import add_pair_impulse, relative_velocity
 from ..dynamics.motion import update_derived
 from ..jit import inner, kernel
@@ -44,19 +44,12 @@ def deepest(kind, body, separation, slot, count, allowance):
     return beyond, worst
 
 
-@kernel
-def project_positions(
-    model, state, masses, contacts, slot, count, allowance, limit, gravity, moved_in, displacement
-):
-    """Move bodies until no known contact is deeper than `limit` [m]; none gets faster.
-
-    Nonlinear Gauss-Seidel on displacements, weighted by mass (Guendelman et al. 2003 use the same
-    projection); arms are taken as straight, so the caller detects again and repeats.
+@inner
+def _displace(kind, masses, contacts, slot, count, allowance, limit, with_animated, moved_in, displacement):
+    """Displacements that leave no known contact deeper than `limit` [m]; whether there are such.
 
     Args:
-        slot, allowance: Pair of each contact, and the overlap forgiven to each pair [m].
-        moved_in: Scratch (n,): the last sweep in which each body moved. Contacts of others stay as they were.
-        displacement: Scratch (n, 6) [m, rad].
+        with_animated: Whether contacts with animated bodies count.
     """
     displacement[:, :] = 0.0
     moved_in[:] = -1
@@ -69,7 +62,7 @@ def project_positions(
             n = vec3.load(contacts.normal, c)
             depth = -contacts.separation[c] - allowance[slot[c]]
             depth -= vec3.dot(n, relative_velocity(displacement, contacts, c))
-            if depth <= limit:
+            if depth <= limit or not (with_animated or (kind[a] != KINEMATIC and kind[b] != KINEMATIC)):
                 continue
             response = _normal_response(masses, contacts, c, n)
             if response > 0.0:
@@ -78,7 +71,28 @@ def project_positions(
                 push = vec3.scale(n, (depth - 0.5 * limit) / response)
                 add_pair_impulse(masses, contacts, c, push, 1.0, displacement)
         if not moved:
-            break
+            return True
+    return False
+
+
+@kernel
+def project_positions(
+    model, state, masses, contacts, slot, count, allowance, limit, gravity, moved_in, displacement
+):
+    """Move bodies until no known contact is deeper than `limit` [m]; none gets faster.
+
+    Nonlinear Gauss-Seidel on displacements, weighted by mass (Guendelman et al. 2003 use the same
+    projection); arms are taken as straight, so the caller detects again and repeats. Where animated bodies
+    leave others no room, there is no such place, and the overlap with the animated ones is left as it is.
+
+    Args:
+        slot, allowance: Pair of each contact, and the overlap forgiven to each pair [m].
+        moved_in: Scratch (n,): the last sweep in which each body moved. Contacts of others stay as they were.
+        displacement: Scratch (n, 6) [m, rad].
+    """
+    kind = model.kind
+    if not _displace(kind, masses, contacts, slot, count, allowance, limit, True, moved_in, displacement):
+        _displace(kind, masses, contacts, slot, count, allowance, limit, False, moved_in, displacement)
     for i in range(state.c.shape[0]):
         d = displacement[i]
         if model.kind[i] != DYNAMIC or not d.any():

@@ -5,7 +5,7 @@ so that sorting them gives the order in which they stand. SI units, z up, g = 9.
 """
 
 from .friction import block_on_ramp, driven_box, pool_ball, sliding_block
-from .heaps import cube_grid, dice, funnel, rocks_in_box
+from .heaps import cube_grid, dice, funnel, rocks_in_box, stirred_cubes, wide_heap
 from .impact import bouncing_ball, bouncing_balls, head_on_spheres, oblique_sphere
 from .motion import free_fall, spinning_body
 from .papers import (
@@ -55,6 +55,8 @@ __all__ = [
     "sliding_block",
     "spinning_body",
     "stack",
+    "stirred_cubes",
     "table",
     "tippe_top",
+    "wide_heap",
 ]

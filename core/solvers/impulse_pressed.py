@@ -1,0 +1,43 @@
+"""Bodies that animated ones leave no room: they cannot be parted, so they are named."""
+
+import numpy as np
+
+from ..collision.contact_set import ContactSet
+from ..dynamics.body_state import DYNAMIC
+
+
+class PressedPairs:
+    """Pairs of bodies that a step left deeper in each other than the tolerance."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
+        self._found: dict[tuple[int, int], tuple[float, float]] = {}  # bodies: since when [s], how deep [m]
+
+    def note(
+        self, kind: np.ndarray, contacts: ContactSet, count: int, allowance: np.ndarray, tolerance: float,
+        time: float,
+    ) -> None:  # fmt: skip
+        """Note the pairs of this moment.
+
+        Args:
+            kind: Of the bodies, shape (n,).
+            contacts, count: Where bodies are.
+            allowance: Overlap forgiven to each pair [m].
+            tolerance: Overlap allowed to all [m].
+            time: Of the end of the step [s].
+        """
+        body, depth = contacts.body[:count], -contacts.separation[:count]
+        deep = (depth - allowance[contacts.slot[:count]] > tolerance) & (kind[body] == DYNAMIC).any(axis=1)
+        for contact in np.flatnonzero(deep):
+            pair = int(body[contact].min()), int(body[contact].max())
+            since, before = self._found.get(pair, (time, 0.0))
+            self._found[pair] = since, max(before, float(depth[contact]))
+
+    @property
+    def warnings(self) -> list[str]:
+        """One sentence for each pair."""
+        return [
+            f"bodies '{self.names[a]}' and '{self.names[b]}' are pressed into each other from {since:.4g} s "
+            f"on, up to {depth:.3g} m deep: animated bodies leave them no room, so give them more"
+            for (a, b), (since, depth) in self._found.items()
+        ]

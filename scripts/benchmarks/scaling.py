@@ -1,0 +1,126 @@
+"""Time and memory a body in heaps of the same depth, small and large; see scripts/benchmark_scaling.
+
+Each heap is simulated in a process of its own, `scaling.py --worker BODIES`, which prints figures as JSON.
+"""
+
+import argparse
+import gc
+import json
+import subprocess
+import sys
+import time
+from datetime import date
+from pathlib import Path
+
+import scenes
+import topple
+
+ROOT = Path(__file__).parents[2]
+COUNTS = (1000, 2000, 5000, 10000, 20000)
+STEP = 1.0 / 240.0  # [s], the default
+# Of each heap these times are measured: cubes fall on each other, and lie still.
+PHASES = {"in motion": (0.75, 1.0), "at rest": (3.5, 3.6)}  # [s]
+GROWTH, MEMORY = 1.15, 4096  # asked: cost a body against the smallest heap's, bytes a body
+
+
+def resident() -> int:
+    """Bytes of memory this process has now."""
+    gc.collect()
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if "VmRSS" in line)
+    return 1024 * int(line.split()[1])
+
+
+def measure(count: int) -> dict[str, float]:
+    """Simulate a heap of `count` cubes.
+
+    Returns:
+        Per phase the processor's time of a step and body [us]; `memory` a body [B]: what the solver holds at
+        the end beyond the scene, no frame being recorded; contact points a body and the time [s] in all.
+    """
+    solver = topple.ImpulseSolver(time_step=STEP, sleeping=False)
+    topple.Simulation(scenes.wide_heap(8), solver).advance(3.0 * STEP)  # loads the kernels
+    scene = scenes.wide_heap(count)
+    begin, before = time.process_time(), resident()
+    simulation = topple.Simulation(scene, solver)
+    figures = {}
+    for phase, (start, end) in PHASES.items():
+        advance(simulation, start)
+        steps, at = round((end - start) / STEP), time.process_time()
+        advance(simulation, end)
+        figures[phase] = 1e6 * (time.process_time() - at) / (steps * count)
+    figures["memory"] = (resident() - before) / count
+    figures["contacts"] = len(simulation.contacts.body_a) / count
+    figures["penetration"] = simulation.report.max_penetration
+    figures["seconds"] = time.process_time() - begin
+    return figures
+
+
+def advance(simulation: topple.Simulation, until: float) -> None:
+    """Step up to a time [s]; events are results, and are not kept."""
+    while simulation.time < until - 0.5 * STEP:
+        simulation.advance(STEP)
+        simulation._pipeline.log.events.clear()
+
+
+def markdown(found: dict[int, dict[str, float]], machine: str) -> str:
+    """The page docs/scaling.md."""
+    least = found[min(found)]
+    lines = [
+        "# What a body costs in small and large heaps",
+        "",
+        "Written by `scripts/benchmark_scaling --docs`; do not edit. Cubes heaped four deep in a walled box",
+        "as wide as their number asks for, steps of 1/240 s, one thread, sleeping off. Time is that of the",
+        "processor, a step and body; `growth` is against the smallest heap. Memory is what the solver holds",
+        f"beyond the scene, a body, without recorded frames. Asked: growth at most {GROWTH}, memory under",
+        f"{MEMORY} B.",
+        "",
+        f"{date.today()}, {machine}.",
+        "",
+        "| bodies | in motion [us] | growth | at rest [us] | growth | memory [B] | contact points a body "
+        "| penetration [m] |",
+        "|" + "---|" * 8,
+    ]
+    for count, row in found.items():
+        cells = [f"{count}"]
+        for phase in PHASES:
+            cells += [f"{row[phase]:.2f}", f"{row[phase] / least[phase]:.2f}"]
+        cells += [f"{row['memory']:.0f}", f"{row['contacts']:.1f}", f"{row['penetration']:.1e}"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    """Measure what was asked for; 1 where a figure is above what is asked."""
+    parser = argparse.ArgumentParser(prog="scripts/benchmark_scaling", description=__doc__)
+    parser.add_argument("--worker", type=int, help="measure a heap of so many bodies in this process")
+    parser.add_argument("--bodies", type=int, nargs="+", default=COUNTS, help="numbers of bodies")
+    parser.add_argument("--docs", action="store_true", help="write the table to docs/scaling.md")
+    arguments = parser.parse_args()
+    if arguments.worker:
+        print(json.dumps(measure(arguments.worker)))
+        return 0
+    found = {}
+    for count in sorted(arguments.bodies):
+        command = [sys.executable, __file__, "--worker", str(count)]
+        output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        found[count] = json.loads(output.splitlines()[-1])
+        print(count, {name: float(f"{value:.3g}") for name, value in found[count].items()}, flush=True)
+    page = markdown(found, machine())
+    if arguments.docs:
+        (ROOT / "docs" / "scaling.md").write_text(page)
+    print(page)
+    first, last = found[min(found)], found[max(found)]
+    grown = any(last[phase] > GROWTH * first[phase] for phase in PHASES)
+    return int(grown or any(row["memory"] >= MEMORY for row in found.values()))
+
+
+def machine() -> str:
+    """The processor's name."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next(
+        (line.split(":", 1)[1].strip() for line in lines if "model name" in line), "unknown processor"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""Animated bodies: what they squeeze is reported and does not fly off; what they leave or push wakes."""
+
+import numpy as np
+import pytest
+import topple
+
+G = 9.81  # [m/s^2]
+STEP = 1.0 / 240.0  # [s]
+FLOOR = topple.Body("floor", topple.Box((20, 20, 1)), kind="static", position=(0, 0, -0.5))
+UPRIGHT = (1.0, 0.0, 0.0, 0.0)
+
+
+def animated(name, shape, times, positions):
+    return topple.Body(
+        name, shape, kind="kinematic", motion=topple.Motion(times, positions, [UPRIGHT] * len(times))
+    )
+
+
+def between_plates(*bodies, half, speed, reach):
+    """Plates close at `speed` on what is `half` wide to either side, by `reach` more; wait, and open."""
+    way = 0.25 + reach
+    times = np.cumsum([0.0, way / speed, 0.5, way / speed])
+    scene = topple.Scene(bodies=[FLOOR, *bodies])
+    for name, sign in (("left", -1.0), ("right", 1.0)):
+        x = sign * (0.1 + half + np.array([0.25, -reach, -reach, 0.25]))
+        plate = topple.Box((0.2, 4.0, 2.0))
+        scene.add(animated(name, plate, times, [(place, 0.0, 1.01) for place in x]))
+    return scene, times
+
+
+def cube():
+    return [topple.Body("cube", topple.Box((1, 1, 1)), position=(0, 0, 0.5))]
+
+
+def ball():
+    return [topple.Body("ball", topple.Sphere(0.5), position=(0, 0, 0.5))]
+
+
+def heap():
+    cube = topple.Box((0.5, 0.5, 0.5))
+    places = [(0.6 * i - 0.3, 0.6 * j - 0.3, 0.26 + 0.55 * k) for i in (0, 1) for j in (0, 1) for k in (0, 1)]
+    return [topple.Body(f"cube_{index}", cube, position=place) for index, place in enumerate(places)]
+
+
+@pytest.mark.parametrize("speed", [1.0, 10.0])
+@pytest.mark.parametrize(("bodies", "half"), [(cube, 0.5), (ball, 0.5), (heap, 0.5)])
+def test_squeezed_is_reported_and_does_not_fly(bodies, half, speed, figure):
+    """Impulse: what two plates squeeze gets no faster than they are, and is named.
+
+    Nothing can keep apart what has no room: it overlaps by what the plates came too far, 0.05 m each, and it
+    lies still when they are open again.
+    """
+    scene, times = between_plates(*bodies(), half=half, speed=speed, reach=0.05)
+    names = [body.name for body in scene.bodies if body.is_movable]
+    rows = [index for index, body in enumerate(scene.bodies) if body.is_movable]
+    simulation = topple.Simulation(scene)
+    fastest = 0.0
+    while simulation.time < times[-1] + 1.0:
+        simulation.advance(STEP)
+        state = simulation.state
+        fastest = max(fastest, np.linalg.norm(state.linear_velocity[rows], axis=1).max())
+    figure("speed, in that of the plates", fastest / speed, 1.5)
+    figure("penetration", simulation.report.max_penetration, 2 * 0.05 + 1e-3, "m")
+    figure("speed at the end", np.abs(simulation.state.linear_velocity[rows]).max(), 1e-3, "m/s")
+    warnings = [text for text in simulation.report.warnings if "pressed into each other" in text]
+    assert warnings
+    assert all(any(f"'{name}'" in text for name in names) for text in warnings)
+    assert any("'left'" in text or "'right'" in text for text in warnings)
+
+
+def test_what_has_room_is_not_reported():
+    """Plates that leave a millimetre squeeze nothing."""
+    scene, times = between_plates(*cube(), half=0.5, speed=1.0, reach=-0.001)
+    trajectory = topple.simulate(scene, seconds=times[-1])
+    assert not trajectory.report.warnings
+    assert trajectory.report.max_penetration < 1e-4
+
+
+@pytest.mark.parametrize("sleeping", [True, False])
+def test_wakes_when_its_support_leaves(sleeping, figure):
+    """Two cubes that slept on a shelf fall when it drops away: z = z0 - g t^2 / 2, to a step's start."""
+    times, leaves = [0.0, 2.0, 2.1], 2.0
+    shelf = animated("shelf", topple.Box((2, 2, 0.2)), times, [(0, 0, 9.9), (0, 0, 9.9), (0, 0, -20.0)])
+    cubes = [topple.Body(f"cube_{i}", topple.Box((1, 1, 1)), position=(0, 0, 10.5 + i)) for i in range(2)]
+    solver = topple.ImpulseSolver(sleeping=sleeping)
+    trajectory = topple.simulate(topple.Scene(bodies=[shelf, *cubes]), seconds=3.0, solver=solver)
+    z = trajectory.position[:, 1:, 2]
+    before = trajectory.times <= leaves
+    fallen = np.maximum(trajectory.times - leaves, 0.0)
+    figure("moved while it held", np.ptp(z[before][1:], axis=0).max(), 1e-9, "m")
+    late = np.abs(z - z[0] + 0.5 * G * fallen[:, None] ** 2)
+    figure("off the fall", late.max(), G * 1.0 * STEP, "m")
+    assert z[-1, 0] < 6.0
+
+
+def test_wakes_when_its_belt_starts(figure):
+    """A crate that slept on a belt is carried when the belt starts: mu g up to its speed, then with it."""
+    times, start = [0.0, 1.0, 4.0], 1.0
+    belt = animated("belt", topple.Box((30, 2, 0.2)), times, [(0, 0, -0.1), (0, 0, -0.1), (3.0, 0, -0.1)])
+    crate = topple.Body("crate", topple.Box((1, 1, 1)), position=(0, 0, 0.5))
+    trajectory = topple.simulate(topple.Scene(bodies=[belt, crate]), seconds=3.0)
+    x = trajectory.position[:, 1, 0]
+    figure("moved while it slept", np.ptp(x[trajectory.times <= start]), 1e-9, "m")
+    slide = 1.0 / (2.0 * 0.5 * G)  # v^2 / (2 mu g): how far it lags behind a belt of 1 m/s
+    figure("place behind the belt", x[-1] - (2.0 - slide), STEP, "m")
+
+
+def test_wakes_when_what_lies_on_it_is_let_go(figure):
+    """A cube below an animated one that is released onto it wakes and carries it: it stays, with the load."""
+    lower = topple.Body("lower", topple.Box((1, 1, 1)), position=(0, 0, 0.5))
+    upper = topple.Body(
+        "upper", topple.Box((1, 1, 1)), kind="kinematic", position=(0, 0, 1.6), release_time=1.0
+    )
+    simulation = topple.Simulation(topple.Scene(bodies=[FLOOR, lower, upper]))
+    simulation.advance(2.5)
+    figure("height of the upper one", simulation.state.position[2, 2] - 1.5, 1e-4, "m")
+    contacts = simulation.contacts
+    load = contacts.impulse[(contacts.body_a == 0) | (contacts.body_b == 0), 2]
+    figure("load on the floor, relative", np.abs(load).sum() / (2000.0 * G * STEP) - 1.0, 1e-2)
