@@ -59,7 +59,7 @@ def advance(simulation: topple.Simulation, until: float) -> None:
     """Step up to a time [s]; events are results, and are not kept."""
     while simulation.time < until - 0.5 * STEP:
         simulation.advance(STEP)
-        simulation._pipeline.log.events.clear()
+        simulation._pipeline.log._rows.clear()
 
 
 def markdown(found: dict[int, dict[str, float]], machine: str) -> str:
