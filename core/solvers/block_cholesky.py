@@ -81,6 +81,16 @@ def analyze(linked):
 
 
 @inner
+def products(pattern):
+    """Products of two blocks that the factor takes."""
+    count = 0
+    for k in range(pattern.rank.shape[0]):
+        below = pattern.start[k + 1] - pattern.start[k]
+        count += below * (below + 1) // 2
+    return count
+
+
+@inner
 def _factor_diagonal(a):
     """Cholesky factor of one block in place (lower triangle); False where it is not positive."""
     for j in range(BLOCK):
