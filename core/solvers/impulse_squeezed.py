@@ -40,6 +40,18 @@ def _shortfall(contacts, rows, islands, island, h, mean):
 
 
 @inner
+def _any_animated(masses, mean):
+    """Whether any body moves that no force moves."""
+    for i in range(mean.shape[0]):
+        m, v = masses.inv_mass[i], mean[i]
+        if m[0] == 0.0 and m[1] == 0.0 and m[2] == 0.0:
+            for k in range(6):
+                if v[k] != 0.0:
+                    return True
+    return False
+
+
+@inner
 def give_way(masses, contacts, rows, islands, island_count, h, tolerance, max_sweeps, mean, solve):
     """Solve the islands anew that animated bodies squeeze, with soft contacts where these touch them.
 
@@ -49,6 +61,8 @@ def give_way(masses, contacts, rows, islands, island_count, h, tolerance, max_sw
         mean: Mean velocities in the step (bodies, 6): those solved for, written where something is squeezed.
         solve: `newton.free` is read: mean velocities without the impulses of contacts.
     """
+    if not _any_animated(masses, mean):
+        return
     for island in range(island_count):
         if islands.asleep[island]:
             continue
