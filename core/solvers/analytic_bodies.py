@@ -6,7 +6,7 @@ measured from where the body was at the start of the step, so that errors do not
 
 from ..dynamics.body_state import DYNAMIC
 from ..dynamics.motion import update_derived
-from ..jit import kernel
+from ..jit import inner, kernel
 from ..math3 import mat3, quat, vec3
 
 
@@ -36,11 +36,22 @@ def carry_bodies(model, start, state, rows, t):
         update_derived(model, state, i)
 
 
+@inner
+def _momentum(model, state, i):
+    """Angular momentum I w; about locked axes L does not follow what holds the body there."""
+    lock = model.lock_angular[i]
+    if not (lock[0] or lock[1] or lock[2]):
+        return vec3.load(state.L, i)
+    inertia = mat3.rotate_diagonal(mat3.load(state.R, i), vec3.load(model.inertia, i))
+    return mat3.transform(inertia, vec3.load(state.w, i))
+
+
 @kernel
 def free_accelerations(model, state, gravity, force, torque, a_out, alpha_out):
     """Accelerations of all bodies without contact [m/s^2], [rad/s^2], shapes (n, 3).
 
-    Equation: a = F / m, alpha = I^-1 (tau - w x L): C-10 of Baraff 1997, appendix C.
+    Equation: a = F / m, alpha = I^-1 (tau - w x I w): C-10 of Baraff 1997, appendix C. Where axes are locked
+    I^-1 is that of the free ones' block, whose momentum is what the locks leave alone.
 
     Args:
         force, torque: Applied forces [N] and torques [N m]; the torques get the damping added.
@@ -52,7 +63,7 @@ def free_accelerations(model, state, gravity, force, torque, a_out, alpha_out):
             damping = model.damping[i, 0] * state.v[i, x] if model.inv_mass[i, x] > 0.0 else 0.0
             a_out[i, x] = g + force[i, x] * model.inv_mass[i, x] - damping if is_dynamic else 0.0
             torque[i, x] = torque[i, x] - model.damping[i, 1] * state.L[i, x] if is_dynamic else 0.0
-        turning = vec3.cross(vec3.load(state.w, i), vec3.load(state.L, i))
+        turning = vec3.cross(vec3.load(state.w, i), _momentum(model, state, i))
         alpha = mat3.transform(mat3.load(state.inv_I, i), vec3.subtract(vec3.load(torque, i), turning))
         for x in range(3):
             alpha_out[i, x] = alpha[x] if is_dynamic else 0.0
