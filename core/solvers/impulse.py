@@ -49,6 +49,7 @@ from .impulse_islands import (
 from .impulse_pressed import PressedPairs
 from .impulse_repair import deepest, project_positions
 from .impulse_rest import REST_FORCE, find_sleepers, settle_held
+from .impulse_squeezed import follow_mean
 from .impulse_start import preload, start_at_rest
 
 REPAIR_ROUNDS = 60
@@ -372,7 +373,10 @@ class ImpulsePipeline:
             self.unresolved.append((self.time, int(report[UNSETTLED]), float(report[RESIDUAL])))
 
     def _apply_impulses(self) -> None:
-        apply_impulses(self.model, self.state, self.contacts, self.rows, self.contact_count, self.change)
+        apply_impulses(
+            self.model, self.state, self.geometry, self.rows, self.contact_count, self.contacts.impulse,
+            self.change,
+        )  # fmt: skip
 
     def _hold_energy(self, h: float, island_count: int) -> None:
         hold_energy(
@@ -381,6 +385,7 @@ class ImpulsePipeline:
             self.plan, self.gravity, h, self.lasting, self.solve.held, self.energy,
         )  # fmt: skip
         settle_held(self.state, self.solve.held)
+        follow_mean(self.masses, self.state, self.plan.mean, self.solve.squeezed)
 
     def store_impulses(self) -> None:
         """Remember the impulses of the contacts with their pairs."""
@@ -398,12 +403,11 @@ class ImpulsePipeline:
 
     def repair_positions(self, h: float) -> None:
         """Project out what the step left deeper than half the tolerance."""
-        pairs = self.broad_phase.pairs
         least, idle = math.inf, 0
         for _ in range(REPAIR_ROUNDS):
             beyond, worst = deepest(
                 self.model.kind, self.contacts.body, self.contacts.separation, self.contacts.slot,
-                self.contact_count, pairs.allowance,
+                self.contact_count, self.broad_phase.pairs.allowance,
             )  # fmt: skip
             idle = 0 if beyond < REPAIRED * least else idle + 1
             if beyond <= 0.5 * self.tolerance or idle > IDLE_ROUNDS:
@@ -414,8 +418,9 @@ class ImpulsePipeline:
         self.max_penetration = max(self.max_penetration, worst)
         if beyond > self.tolerance:
             self.pressed.note(
-                self.model.kind, self.contacts, self.contact_count, pairs.allowance, self.tolerance, self.time
-            )
+                self.model.kind, self.contacts, self.contact_count, self.broad_phase.pairs.allowance,
+                self.tolerance, self.time,
+            )  # fmt: skip
 
     def project_positions(self) -> None:
         """Move overlapping bodies apart, without changing a velocity."""

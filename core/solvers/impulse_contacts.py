@@ -201,10 +201,11 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
 
 
 @kernel
-def apply_impulses(model, state, contacts, rows, count, change):
+def apply_impulses(model, state, contacts, rows, count, impulse, change):
     """Add the step's impulses to the bodies' momentum and store them with their contacts.
 
     Args:
+        impulse: Of each contact, world axes, for the next step [N s], shape (c, 3): written.
         change: Written: the momentum they add, shape (n, 6).
     """
     change[:, :] = 0.0
@@ -214,7 +215,7 @@ def apply_impulses(model, state, contacts, rows, count, change):
         p, before = vec3.load(rows.impulse, c), vec3.load(rows.before, c)
         # Of friction the spring's part is kept, without what damps it.
         kept = (p[0], before[1] + PUSH * (p[1] - before[1]), before[2] + PUSH * (p[2] - before[2]))
-        contacts.impulse[c, 0], contacts.impulse[c, 1], contacts.impulse[c, 2] = to_world(rows, c, kept)
+        impulse[c, 0], impulse[c, 1], impulse[c, 2] = to_world(rows, c, kept)
         total = vec3.add(p, vec3.load(rows.collision, c))
         add_pair_momentum(contacts, c, to_world(rows, c, total), change)
     for i in range(change.shape[0]):

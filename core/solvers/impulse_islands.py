@@ -31,6 +31,7 @@ class SolveScratch(NamedTuple):
     outcome: np.ndarray  # (bodies + 1,) of each island
     gap: np.ndarray  # [m] (c,) gaps before arms rotate
     held: np.ndarray  # (bodies,) held at rest in this step, and from then on in the last
+    squeezed: np.ndarray  # (bodies,) jammed between animated bodies in this step
     contact_count: np.ndarray  # (bodies,) contacts of each body in the last step
     found: np.ndarray  # (bodies, 6) mean velocities of before, to come back to
     impulse: np.ndarray  # [N s] (c, 3) and impulses
@@ -45,6 +46,7 @@ def solve_scratch(body_count: int, contact_capacity: int) -> SolveScratch:
         outcome=np.zeros(body_count + 1, np.int64),
         gap=np.zeros(contact_capacity),
         held=np.zeros(body_count, np.bool_),
+        squeezed=np.zeros(body_count, np.bool_),
         contact_count=np.zeros(body_count, np.int64),
         found=np.zeros((body_count, 6)),
         impulse=np.zeros((contact_capacity, 3)),
@@ -300,7 +302,9 @@ def solve_contacts(
         masses, contacts, rows, islands, island_count, h, tolerance, accuracy, sink, max_sweeps, mean, solve,
         report,
     )  # fmt: skip
-    give_way(masses, contacts, rows, islands, island_count, h, tolerance, max_sweeps, mean, solve)
+    give_way(
+        masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, mean, solve
+    )
     solve.last_mean[:, :] = mean
     release_push(
         masses, contacts, rows, islands, island_count, plan, h, 2.0 * tolerance, max_sweeps, solve.packed,

@@ -91,8 +91,11 @@ def project_positions(
         displacement: Scratch (n, 6) [m, rad].
     """
     kind = model.kind
-    if not _displace(kind, masses, contacts, slot, count, allowance, limit, True, moved_in, displacement):
-        _displace(kind, masses, contacts, slot, count, allowance, limit, False, moved_in, displacement)
+    for with_animated in (True, False):
+        if _displace(
+            kind, masses, contacts, slot, count, allowance, limit, with_animated, moved_in, displacement
+        ):
+            break
     for i in range(state.c.shape[0]):
         d = displacement[i]
         if model.kind[i] != DYNAMIC or not d.any():

@@ -7,11 +7,14 @@ moves with them, overlaps them by what there is no room for, and is not flung aw
 """
 
 from ..dynamics.contact_rows import PUSH, in_frame, relative_velocity
-from ..jit import inner
+from ..jit import inner, kernel
+from ..math3 import mat3, vec3
 from .impulse_contacts import gap_rate
 from .impulse_sweeps import sweep_island
 
 SQUEEZED = 5.0  # tolerances by which a contact of an island with animated bodies would end too deep
+# Impulses so many times the island's momentum say that it is jammed: what they leave over is round-off.
+WEDGED = 100.0
 SOFT = 1.0  # compliance of such contacts, in units of their effective mass' inverse
 
 
@@ -52,22 +55,68 @@ def _any_animated(masses, mean):
 
 
 @inner
-def give_way(masses, contacts, rows, islands, island_count, h, tolerance, max_sweeps, mean, solve):
+def _is_wedged(masses, contacts, rows, islands, island, gravity_speed, mean):
+    """Whether impulses are far larger than what could stop the whole island or bring it up to speed."""
+    mass, fastest, largest = 0.0, gravity_speed, 0.0
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        mass += masses.mass[islands.body[k]]
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        largest = max(largest, rows.impulse[c, 0])
+        for side in range(2):
+            v = mean[contacts.body[c, side]]
+            fastest = max(fastest, vec3.norm((v[0], v[1], v[2])))
+    return largest > WEDGED * mass * fastest
+
+
+@inner
+def _drop_impulses(rows, islands, island, squeezed):
+    """Forget the impulses of an island and mark its bodies."""
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        for k in range(3):
+            rows.impulse[c, k], rows.before[c, k] = 0.0, 0.0
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        squeezed[islands.body[k]] = True
+
+
+@kernel
+def follow_mean(masses, state, mean, squeezed):
+    """Let squeezed bodies go on with the mean velocities of the step: impulses have no say about them."""
+    for i in range(squeezed.shape[0]):
+        if squeezed[i]:
+            w = (mean[i, 3], mean[i, 4], mean[i, 5])
+            inertia = mat3.rotate_diagonal(mat3.load(masses.R, i), vec3.load(masses.inertia, i))
+            L = mat3.transform(inertia, w)
+            for k in range(3):
+                state.v[i, k], state.w[i, k], state.L[i, k] = mean[i, k], w[k], L[k]
+
+
+@inner
+def give_way(
+    masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, mean, solve
+):
     """Solve the islands anew that animated bodies squeeze, with soft contacts where these touch them.
 
     Args:
         tolerance: Largest penetration to leave [m].
+        gravity_speed: What gravity adds to a velocity in one step [m/s].
         max_sweeps: Bound on the sweeps over an island.
         mean: Mean velocities in the step (bodies, 6): those solved for, written where something is squeezed.
-        solve: `newton.free` is read: mean velocities without the impulses of contacts.
+        solve: `newton.free` is read: mean velocities without the impulses of contacts; `squeezed` is written.
     """
+    solve.squeezed[:] = False
     if not _any_animated(masses, mean):
         return
     for island in range(island_count):
         if islands.asleep[island]:
             continue
         worst, animated = _shortfall(contacts, rows, islands, island, h, mean)
-        if not animated or worst <= SQUEEZED * tolerance:
+        if not animated:
+            continue
+        if worst <= SQUEEZED * tolerance:
+            if _is_wedged(masses, contacts, rows, islands, island, gravity_speed, mean):
+                _drop_impulses(rows, islands, island, solve.squeezed)
             continue
         for k in range(islands.body_start[island], islands.body_start[island + 1]):
             body = islands.body[k]
