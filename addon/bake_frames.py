@@ -15,6 +15,8 @@ from .. import core
 class BakedFrame:
     """All bodies and contacts at one frame, in the order of the bake's names, world axes.
 
+    Contacts are there to be shown, so their numbers have single precision.
+
     Attributes:
         position: Body origins [m], shape (bodies, 3).
         orientation: Quaternions (w, x, y, z), shape (bodies, 4).
@@ -81,10 +83,10 @@ def capture(simulation: core.Simulation, fps: float, deepest: float, seconds: fl
         linear_velocity=state.linear_velocity,
         angular_velocity=state.angular_velocity,
         contact_body=np.stack([contacts.body_a, contacts.body_b], axis=1).astype(np.int32),
-        contact_point=contacts.point,
-        contact_normal=contacts.normal,
-        contact_force=force,
-        contact_depth=-contacts.separation,
+        contact_point=contacts.point.astype(np.float32),
+        contact_normal=contacts.normal.astype(np.float32),
+        contact_force=force.astype(np.float32),
+        contact_depth=-contacts.separation.astype(np.float32),
         figures=np.array([deepest, simulation.energy(), seconds]),
     )
 

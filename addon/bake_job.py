@@ -25,7 +25,7 @@ State = Literal["waiting", "compile", "prepare", "simulate", "finished", "cancel
 # Blender's window takes Python's lock anew for each of hundreds of panels it draws, and each time waits this
 # long for a thread that computes [s]; with Python's usual 5 ms it would stand still for a second.
 SWITCH_INTERVAL = 5e-5
-RECENT = 20  # frames whose mean length foretells the time left
+RECENT, RECENT_SECONDS = 20, 1.0  # the time left is foretold by so many of the last frames, and so long
 
 
 @dataclass
@@ -60,7 +60,7 @@ class BakeJob:
         self._events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._usual_interval: float | None = None
-        self._recent: deque[float] = deque(maxlen=RECENT + 1)  # times at which frames came
+        self._recent: deque[float] = deque()  # times at which frames came
 
     # Running ---------------------------------------------------------------------------------
 
@@ -144,6 +144,9 @@ class BakeJob:
             case FrameBaked(frame):
                 self.frames.append(frame)
                 self._recent.append(self.clock())
+                # Many may come at a tick, all at the same time.
+                while len(self._recent) > RECENT + 1 and self._recent[-1] - self._recent[1] > RECENT_SECONDS:
+                    self._recent.popleft()
             case Noted(message):
                 self.notes.append(message)
             case Ended(outcome, message, report):

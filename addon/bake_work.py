@@ -164,12 +164,13 @@ def _go_on(request: BakeRequest, header: BakeHeader, simulation: core.Simulation
         earlier = store.read_header().inputs
     except core.SceneError as error:
         return None, str(error)
-    for frame in reversed(store.checkpoints()):
+    for frame in (*reversed(store.checkpoints()), 0):
         if frame <= min(request.resume_at, request.frames) and fingerprint.same_until(
             earlier, header.inputs, frame
         ):
             try:
-                simulation.load_snapshot(store.checkpoint(frame))
+                if frame > 0:
+                    simulation.load_snapshot(store.checkpoint(frame))
             except (core.SceneError, OSError):
                 continue  # a spoiled file, or an earlier version's: an earlier one may do
             return frame, ""
@@ -209,7 +210,7 @@ class _Keeper:
 
     def keep(self, index: int, frame: BakedFrame, simulation: core.Simulation) -> None:
         """Keep a frame, and now and then what a bake goes on from."""
-        self._write(lambda store: store.keep_frame(index, frame))
+        self._write(lambda store: store.keep_frame(frame))
         self._write(lambda store: store.keep_checkpoint(index, simulation.save_snapshot))
 
     def close(self, index: int, report: dict[str, Any], simulation: core.Simulation) -> None:

@@ -3,11 +3,11 @@
     bake.json           what was baked: names, rate, a fingerprint of the inputs, a version stamp
     scene.json          what was solved, for topple.Scene.load
     objects.npz         what keyframes depend on besides the bodies' paths (see `object_channels`)
-    frame_000012        one a frame (see `WIDTHS`), so that a bake that is killed keeps those it wrote
+    frames              one after the other, so that a bake that is killed keeps those it wrote (`frame_file`)
     checkpoint_000020   all that the coming steps depend on; a bake resumes from one of these
     report.json         what the solver found, and who touched whom
 
-Each file appears whole or not at all.
+Each but the frames appears whole or not at all.
 """
 
 from __future__ import annotations  # naming core's types must not load the solver
@@ -18,7 +18,6 @@ import re
 import shutil
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,19 +28,9 @@ import numpy as np
 from .. import core
 from . import messages
 from .bake_frames import BakedFrame
+from .frame_file import append_frame, cut_frames, read_frames
 
-SCHEMA, VERSION = "topple-bake", 3
-# The file of a frame: a checksum, the numbers of bodies and of contacts, the figures, and these arrays of so
-# many columns one after the other, all numbers alike. An npz would take thrice as long.
-CHECKSUM = 4  # bytes
-NUMBER = np.dtype("<f8")
-FIGURES = 3
-WIDTHS = {
-    "bodies": {"position": 3, "orientation": 4, "linear_velocity": 3, "angular_velocity": 3},
-    "contacts": {
-        "contact_body": 2, "contact_point": 3, "contact_normal": 3, "contact_force": 3, "contact_depth": 1,
-    },
-}  # fmt: skip
+SCHEMA, VERSION = "topple-bake", 4
 # Frames between checkpoints at first (one takes as long as many frames take to be written); twice as many
 # whenever more than this many checkpoints would be kept:
 CHECKPOINT_EVERY = 50
@@ -105,6 +94,7 @@ class CacheStore:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._interval, self._newest = CHECKPOINT_EVERY, None
         core.write_whole(self.folder / "objects.npz", _npz(objects))
+        core.write_whole(self._frames, b"")
         self.keep_scene(scene)
         self.keep_header(header)
 
@@ -117,13 +107,16 @@ class CacheStore:
         stamp = {"schema": SCHEMA, "version": VERSION, "topple": core.__version__}
         self._write_json("bake.json", {**stamp, **asdict(header)})
 
-    def keep_frame(self, index: int, frame: BakedFrame) -> None:
-        """Write one frame."""
-        core.write_whole(self.folder / f"frame_{index:06}", _packed(frame))
+    def keep_frame(self, frame: BakedFrame) -> None:
+        """Write one more frame."""
+        append_frame(self._frames, frame)
 
     def keep_checkpoint(self, index: int, save: Callable[[Path], None], *, always: bool = False) -> None:
-        """Write what a bake resumes from, at some of the frames; `save` writes it to a path."""
-        if index == self._newest or (index % self._interval and not always):
+        """Write what a bake resumes from, at some of the frames; `save` writes it to a path.
+
+        The start needs none: it is what is simulated.
+        """
+        if index in (0, self._newest) or (index % self._interval and not always):
             return
         save(self._checkpoint(index))
         self._newest = index
@@ -140,10 +133,10 @@ class CacheStore:
     def drop_after(self, index: int) -> None:
         """Delete the frames and checkpoints after a frame."""
         self._newest = None
-        for pattern in ("frame_*", "checkpoint_*"):
-            for path in self.folder.glob(pattern):
-                if _number(path) > index:
-                    path.unlink(missing_ok=True)
+        cut_frames(self._frames, index + 1)
+        for kept in self.checkpoints():
+            if kept > index:
+                self._checkpoint(kept).unlink(missing_ok=True)
 
     def clear(self) -> None:
         """Delete the bake, and the folders that it leaves empty."""
@@ -187,7 +180,7 @@ class CacheStore:
             raise core.SceneError(messages.unreadable_cache(str(self.folder))) from error
 
     def load(self) -> StoredBake:
-        """The whole bake: as many frames as follow each other without a gap.
+        """The whole bake.
 
         Raises:
             SceneError: There is no bake that this version reads.
@@ -195,9 +188,7 @@ class CacheStore:
         header = self.read_header()
         try:
             objects = _arrays(self.folder / "objects.npz")
-            frames = []
-            while (path := self.folder / f"frame_{len(frames):06}").exists():
-                frames.append(_unpacked(path.read_bytes()))
+            frames = read_frames(self._frames)
             report = self.folder / "report.json"
             found = json.loads(report.read_text(encoding="utf-8")) if report.exists() else {}
         except _UNREADABLE as error:
@@ -214,6 +205,10 @@ class CacheStore:
     def size(self) -> int:
         """Bytes on disk."""
         return sum(path.stat().st_size for path in self.folder.glob("*") if path.is_file())
+
+    @property
+    def _frames(self) -> Path:
+        return self.folder / "frames"
 
     def _checkpoint(self, index: int) -> Path:
         return self.folder / f"checkpoint_{index:06}"
@@ -254,39 +249,6 @@ def _can_write(folder: Path) -> bool:
             return True
     except OSError:
         return False
-
-
-def _packed(frame: BakedFrame) -> bytes:
-    """The file of a frame."""
-    arrays = [getattr(frame, name) for parts in WIDTHS.values() for name in parts]
-    sizes = [len(frame.position), len(frame.contact_body)]
-    numbers = np.concatenate([sizes, frame.figures, *(array.ravel() for array in arrays)], dtype=NUMBER)
-    content = numbers.tobytes()
-    return _checksum(content) + content
-
-
-def _unpacked(content: bytes) -> BakedFrame:
-    """The frame of which `_packed` made this.
-
-    Raises:
-        ValueError: The file is damaged.
-    """
-    if content[:CHECKSUM] != _checksum(content[CHECKSUM:]):
-        raise ValueError("the checksum does not fit")
-    numbers = np.frombuffer(content, NUMBER, offset=CHECKSUM).astype(float)
-    sizes, figures, rest = np.split(numbers, [2, 2 + FIGURES])
-    found = {}
-    for rows, parts in zip(sizes.astype(int), WIDTHS.values(), strict=True):
-        for name, width in parts.items():
-            values, rest = np.split(rest, [rows * width])
-            found[name] = values.reshape(rows, width)
-    found["contact_body"] = found["contact_body"].astype(np.int32)
-    found["contact_depth"] = found["contact_depth"].ravel()
-    return BakedFrame(**found, figures=figures)
-
-
-def _checksum(content: bytes) -> bytes:
-    return zlib.crc32(content).to_bytes(CHECKSUM, "little")
 
 
 def _npz(arrays: dict[str, np.ndarray]) -> bytes:

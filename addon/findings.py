@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from . import messages
 from .bake_frames import BakedFrame
 
 MOST = 5  # unresolved steps that are listed one by one
@@ -74,7 +75,9 @@ def _deepest(
     if len(frame.contact_depth):
         one, other = frame.contact_body[int(np.argmax(frame.contact_depth))].tolist()
         pair = [names[int(one)], names[int(other)]]
-    return Finding(f"Deepest overlap {depth:.1e} m", first_frame + place, tuple(pair), depth > tolerance)
+    return Finding(
+        f"Deepest overlap {messages.length(depth)}", first_frame + place, tuple(pair), depth > tolerance
+    )
 
 
 def _named(text: str, names: Sequence[str]) -> tuple[str, ...]:

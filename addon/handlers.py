@@ -23,6 +23,15 @@ def note_change(*_: Any) -> None:
 
 
 @persistent
+def go_on_after_undo(*_: Any) -> None:
+    """Undo or redo has put other data in place: a bake that runs goes on with them."""
+    watch.mark_dirty()
+    bake = live_bakes.after_undo()
+    if bake is not None and bake.frames:
+        preview.begin(bake)
+
+
+@persistent
 def forget_file(*_: Any) -> None:
     """Another file is about to be loaded."""
     live_bakes.forget_all()
@@ -31,8 +40,8 @@ def forget_file(*_: Any) -> None:
 HANDLERS = {
     "frame_change_pre": show_preview,
     "depsgraph_update_post": note_change,
-    "undo_post": note_change,
-    "redo_post": note_change,
+    "undo_post": go_on_after_undo,
+    "redo_post": go_on_after_undo,
     "load_pre": forget_file,
 }
 

@@ -11,7 +11,9 @@ import bpy
 import numpy as np
 
 GROUP = "Object Transforms"  # the name Blender gives the group of these channels
-LINEAR = 1  # value of the interpolation in the file format, as foreach_set wants it
+# Values in the file format, as foreach_set wants them:
+LINEAR = 1  # interpolation
+VECTOR = 2  # handles that lie on the lines, so other interpolations begin as what is seen; quick to update
 
 
 def has_slots(action: bpy.types.Action) -> bool:
@@ -70,5 +72,7 @@ def _new_curve(holder: Any, path: str, channel: int, count: int) -> bpy.types.FC
     curve = holder.fcurves.new(path, index=channel)
     curve.group = holder.groups.get(GROUP) or holder.groups.new(GROUP)
     curve.keyframe_points.add(count)
-    curve.keyframe_points.foreach_set("interpolation", np.full(count, LINEAR, dtype=np.int32))
+    kinds = {"interpolation": LINEAR, "handle_left_type": VECTOR, "handle_right_type": VECTOR}
+    for name, value in kinds.items():
+        curve.keyframe_points.foreach_set(name, np.full(count, value, dtype=np.int32))
     return curve

@@ -4,7 +4,8 @@ import bpy
 
 from . import messages
 
-LINE = 38  # characters of a note that fit into a sidebar of usual width
+CHARACTER, EDGES = 6.0, 76.0  # width of a usual character, and of what is beside a note; pixels at scale 1
+FEWEST = 12  # characters of a line, however narrow the region is
 
 
 def draw_note(layout: bpy.types.UILayout, text: str) -> None:
@@ -12,11 +13,13 @@ def draw_note(layout: bpy.types.UILayout, text: str) -> None:
     draw_lines(layout.box(), text, "ERROR")
 
 
-def draw_lines(layout: bpy.types.UILayout, text: str, icon: str = "NONE", width: int = LINE) -> None:
-    """A text, broken into lines that fit."""
+def draw_lines(layout: bpy.types.UILayout, text: str, icon: str = "NONE", *, beside: int = 0) -> None:
+    """A text, broken into lines that fit into the region, with room for so many characters beside it."""
     column = layout.column(align=True)
+    width = bpy.context.region.width / bpy.context.preferences.system.ui_scale
+    fitting = int((width - EDGES) / CHARACTER) - beside
     rest = "NONE" if icon == "NONE" else "BLANK1"
-    for i, line in enumerate(messages.wrapped(text, width)):
+    for i, line in enumerate(messages.wrapped(text, max(fitting, FEWEST))):
         column.label(text=line, icon=rest if i else icon)
 
 

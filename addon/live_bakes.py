@@ -44,6 +44,7 @@ class LiveBake:
         watched: What the artist could change, as it was when the bake began.
         store: Where it is kept; None in memory alone.
         job: The job that makes or made it; None where it was read back.
+        scene_uid: What Blender knows its scene by in this session, also after undo; 0 where it was read back.
         earlier: The scene's bake before, while this one may still come to nothing.
     """
 
@@ -56,6 +57,7 @@ class LiveBake:
     watched: dict[str, str]
     store: CacheStore | None = None
     job: BakeJob | None = None
+    scene_uid: int = 0
     earlier: LiveBake | None = None
     stored_header: BakeHeader | None = None
     found: dict[str, Any] = field(default_factory=dict)
@@ -218,16 +220,39 @@ def prepare(
         watched=watched,
         store=store,
         job=job,
+        scene_uid=scene.session_uid,
         earlier=earlier,
     )
-    here = own_objects()
-    for target in reading.keyed:
-        here[target.name].topple.bake_name = target.name
     _live[key] = bake
     problems.pop(key, None)
-    scene.topple.cache_path = _stored_path(store.folder) if store is not None else ""
+    _mark(scene, bake)
     watch.forget()
     return bake
+
+
+def _mark(scene: bpy.types.Scene, bake: LiveBake) -> None:
+    """Write into the file which bake is the scene's, and which objects are the bake's."""
+    scene.topple.cache_key = bake.key
+    scene.topple.cache_path = _stored_path(bake.store.folder) if bake.store is not None else ""
+    here = own_objects()
+    for target in bake.keyed:
+        if target.name in here:
+            here[target.name].topple.bake_name = target.name
+
+
+def after_undo() -> LiveBake | None:
+    """Mark what undo or redo has brought back from before the bake that runs; returns that bake."""
+    bake = running()
+    scene = scene_of(bake) if bake is not None else None
+    if bake is None or scene is None:
+        return None
+    _mark(scene, bake)
+    return bake
+
+
+def scene_of(bake: LiveBake) -> bpy.types.Scene | None:
+    """The scene of a bake of this session, whatever it is called by now; None where it was deleted."""
+    return next((scene for scene in bpy.data.scenes if scene.session_uid == bake.scene_uid), None)
 
 
 def own_objects() -> dict[str, bpy.types.Object]:
@@ -269,8 +294,7 @@ def withdraw(scene: bpy.types.Scene) -> None:
     bake = _live.pop(scene.topple.cache_key, None)
     if bake is not None and bake.earlier is not None:
         _live[bake.key] = bake.earlier
-        store = bake.earlier.store
-        scene.topple.cache_path = _stored_path(store.folder) if store is not None else ""
+        _mark(scene, bake.earlier)
     else:
         scene.topple.cache_path = scene.topple.cache_key = ""
 

@@ -171,7 +171,7 @@ def note(name: str, text: str) -> str:
 def bake_finished(bodies: int, frames: int, max_penetration: float) -> str:
     """Summary of a bake."""
     baked = _count(bodies, "body", "bodies")
-    return f"Baked {baked} over {frames} frames, deepest overlap {max_penetration:.1e} m"
+    return f"Baked {baked} over {frames} frames, deepest overlap {length(max_penetration)}"
 
 
 def bake_cancelled(done: int, frames: int) -> str:
@@ -211,7 +211,7 @@ def progress_details(job: BakeJob) -> list[str]:
     left = job.seconds_left
     return [
         f"{_count(job.moving, 'body', 'bodies')} moving",
-        f"Deepest overlap {job.frames[-1].deepest:.1e} m",
+        f"Deepest overlap {length(job.frames[-1].deepest)}",
         f"About {duration(left)} left" if left is not None else "",
     ]
 
@@ -258,7 +258,8 @@ def settling(job: BakeJob) -> str:
 
 def settled(objects: int, seconds: float) -> str:
     """Summary of Drop and Settle."""
-    return f"Settled {_count(objects, 'object', 'objects')} in {duration(seconds)}"
+    time = duration(seconds) if seconds >= 10.0 else f"{seconds:.1f} s"
+    return f"Settled {_count(objects, 'object', 'objects')} in {time}"
 
 
 def not_at_rest(moving: int, seconds: float) -> str:

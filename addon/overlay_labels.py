@@ -11,10 +11,10 @@ from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Vector
 
 from . import live_bakes, messages, overlay_geometry
-from .layouts import LINE
 from .units import LengthUnit
 
 FONT, SIZE = 0, 12.0  # of the text, in pixels at the usual scale of the interface
+LINE = 38  # characters of a label's line
 BESIDE = 10.0  # pixels from the place to its text
 COLOUR = (1.0, 0.45, 0.35, 1.0)
 

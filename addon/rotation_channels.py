@@ -55,26 +55,21 @@ def _axis_angles(quaternions: np.ndarray, start: np.ndarray) -> np.ndarray:
 
 def _eulers(quaternions: np.ndarray, order: str, start: np.ndarray) -> np.ndarray:
     """Euler angles, of the two triples of each rotation always the one nearer the frame before."""
-    frames, objects, _ = quaternions.shape
+    places, middle = np.argsort(list(order)), "XYZ".index(order[1])
+    result, previous = np.empty((*quaternions.shape[:2], 3)), start
     with warnings.catch_warnings():
         # At gimbal lock one of the angles is free; scipy sets it to zero and warns.
         warnings.filterwarnings("ignore", message="Gimbal lock")
-        # Blender applies the axes of the name in order about fixed axes: scipy's lower case.
-        ordered = rotation_from_wxyz(quaternions.reshape(-1, 4)).as_euler(order.lower())
-    first, middle, last = ("XYZ".index(axis) for axis in order)
-    one = np.empty((frames, objects, 3))
-    one[..., [first, middle, last]] = ordered.reshape(frames, objects, 3)
-    other = one + HALF_TURN
-    other[..., middle] = HALF_TURN - one[..., middle]
-
-    result = np.empty_like(one)
-    previous = start
-    for frame in range(frames):
-        near_one, near_other = _near(one[frame], previous), _near(other[frame], previous)
-        distance_one = np.abs(near_one - previous).sum(axis=-1)
-        distance_other = np.abs(near_other - previous).sum(axis=-1)
-        previous = np.where((distance_one <= distance_other)[:, None], near_one, near_other)
-        result[frame] = previous
+        for frame, quaternion in enumerate(quaternions):
+            # Blender applies the axes of the name in order about fixed axes: scipy's lower case.
+            one = rotation_from_wxyz(quaternion).as_euler(order.lower())[:, places]
+            other = one + HALF_TURN
+            other[:, middle] = HALF_TURN - one[:, middle]
+            near_one, near_other = _near(one, previous), _near(other, previous)
+            distance_one = np.abs(near_one - previous).sum(axis=-1)
+            distance_other = np.abs(near_other - previous).sum(axis=-1)
+            previous = np.where((distance_one <= distance_other)[:, None], near_one, near_other)
+            result[frame] = previous
     return result
 
 

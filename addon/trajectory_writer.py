@@ -50,6 +50,7 @@ class KeyChoice:
 
 
 EVERY_FRAME = KeyChoice()
+BLOCK = 16  # frames that are worked on at once: all of them do not fit into the processor's cache
 Layout = tuple[tuple[str, int], ...]  # RNA paths of the curves of an action, and how many keyframes each has
 
 
@@ -100,7 +101,12 @@ def write_trajectory(
 def object_keys(keyed: tuple[KeyedObject, ...], paths: BodyPaths, unit: LengthUnit) -> dict[str, ObjectKeys]:
     """Channel values of all objects; nothing of Blender is touched."""
     channels = ObjectChannels(keyed, paths.names, unit)
-    return _by_rotation_mode(keyed, *channels.at(paths.position, paths.orientation, 0))
+    blocks = [
+        channels.at(paths.position[first : first + BLOCK], paths.orientation[first : first + BLOCK], first)
+        for first in range(0, len(paths.position), BLOCK)
+    ]
+    location, rotation = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    return _by_rotation_mode(keyed, location, rotation)
 
 
 def _by_rotation_mode(

@@ -65,7 +65,6 @@ class Bake(BehindWindow, bpy.types.Operator):
         if bpy.app.background:
             return self.execute(context)
         self._reading = Slices(self._prepare(context))
-        self._scene = context.scene.name
         self._frame = context.scene.frame_current
         return self._listen(context)
 
@@ -78,13 +77,13 @@ class Bake(BehindWindow, bpy.types.Operator):
             return {"RUNNING_MODAL"}
         if event.type != "TIMER":
             return {"PASS_THROUGH"}
-        scene = bpy.data.scenes.get(self._scene)
-        if scene is None or live_bakes.of_scene(scene) is None:  # the scene was deleted, or undone away
+        bake = self._bake
+        scene = live_bakes.scene_of(bake)
+        if scene is None:
             self._stop(context)
             live_bakes.forget_all()
             self.report({"WARNING"}, messages.SCENE_GONE)
             return {"CANCELLED"}
-        bake = live_bakes.of_scene(scene)
         ended = bake.job.tick()
         self._show(scene, bake)
         if ended:
@@ -149,7 +148,8 @@ class Bake(BehindWindow, bpy.types.Operator):
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         self._reading = None
-        reading.result.job.start()
+        self._bake = reading.result
+        self._bake.job.start()
         return {"RUNNING_MODAL"}
 
     def _resume_frame(self, scene: bpy.types.Scene) -> int | None:

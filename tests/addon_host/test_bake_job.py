@@ -102,6 +102,22 @@ def test_time_left_follows_the_pace():
     assert job.seconds_left == pytest.approx(2.0 * 6 - 0.5)
 
 
+def test_time_left_where_many_frames_come_at_a_tick():
+    now = [100.0]
+    job = BakeJob(request(1000), clock=lambda: now[0])
+    frame = next(
+        e.frame for e in bake_work.bake(request(0), lambda: False) if isinstance(e, bake_work.FrameBaked)
+    )
+    job.take(bake_work.StageBegan("simulate"))
+    job.take(bake_work.FrameBaked(frame))
+    for _ in range(10):
+        now[0] += 0.1
+        for _ in range(50):
+            job.take(bake_work.FrameBaked(frame))
+    assert job.done == 500
+    assert job.seconds_left == pytest.approx(1.0, rel=0.1)
+
+
 def test_the_thread_rests_when_asked(whole):
     job = BakeJob(request())
     job.rest()
@@ -233,12 +249,13 @@ def test_changed_input_begins_anew_and_says_so(tmp_path):
 
 
 def test_a_disk_that_refuses_leaves_the_bake_in_memory(tmp_path, whole, monkeypatch):
-    store = CacheStore(tmp_path / "bake")
+    store, written = CacheStore(tmp_path / "bake"), []
 
-    def full(index, frame):
-        if index == 7:
+    def full(frame):
+        if len(written) == 7:
             raise OSError(28, "No space left on device")
-        CacheStore.keep_frame(store, index, frame)
+        CacheStore.keep_frame(store, frame)
+        written.append(frame)
 
     monkeypatch.setattr(store, "keep_frame", full)
     job = BakeJob(request(store=store))

@@ -11,8 +11,9 @@ def test_counts_read_well():
     assert messages.bodies_done("Removed", 3) == "Removed 3 bodies"
     assert messages.bodies_done("Cleared the bake of", 0) == "Cleared the bake of 0 bodies"
     assert (
-        messages.bake_finished(2, 100, 3.21e-5) == "Baked 2 bodies over 100 frames, deepest overlap 3.2e-05 m"
+        messages.bake_finished(2, 100, 3.21e-5) == "Baked 2 bodies over 100 frames, deepest overlap 32.1 µm"
     )
+    assert messages.settled(2, 0.32) == "Settled 2 objects in 0.3 s"
 
 
 def test_axis_is_named():

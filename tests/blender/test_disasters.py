@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 import pytest
 from blender.objects import add_cube, add_mesh, make_body, set_parent, world_path
-from topple_extension.addon import baking, live_bakes, scene_reader, watch
+from topple_extension.addon import baking, cache_store, live_bakes, scene_reader, watch
 
 FRAMES = range(1, 26)
 SHEET = [(-9, -9, 0), (9, -9, 0), (9, 9, 0), (-9, 9, 0)]
@@ -58,15 +58,17 @@ def test_killed_while_writing_a_frame_and_resumed(cube, monkeypatch):
     bpy.ops.wm.save_mainfile()
     child = os.fork()
     if child == 0:
-        rename = os.replace
+        append, written = cache_store.append_frame, []
 
-        def die(source, target):
-            if Path(target).name == "frame_000022":
-                os.truncate(source, os.path.getsize(source) // 2)
+        def die(path, frame):
+            before = path.stat().st_size
+            append(path, frame)
+            written.append(frame)
+            if len(written) == 23:
+                os.truncate(path, (before + path.stat().st_size) // 2)
                 os.kill(os.getpid(), signal.SIGKILL)
-            rename(source, target)
 
-        monkeypatch.setattr(os, "replace", die)
+        monkeypatch.setattr(cache_store, "append_frame", die)
         baking.bake_now(interrupted, lambda *_: None)
         os._exit(0)
     assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
@@ -125,7 +127,7 @@ def test_renamed_and_deleted_while_baking(cube):
 
 
 def test_undo_while_baking(cube):
-    """Undo replaces all of Blender's data under the thread; the set-up comes through, and bakes again."""
+    """Undo, to before the scene's first bake, replaces all of Blender's data under the thread: it goes on."""
     expected = bake().trajectory().state_hash
     bpy.ops.topple.clear_bake()
     bpy.ops.ed.undo_push(message="before")
@@ -136,9 +138,19 @@ def test_undo_while_baking(cube):
     assert bpy.ops.ed.undo() == {"FINISHED"}
     while not running.job.tick():
         bpy.context.scene.frame_set(2)
-    cube = bpy.data.objects["cube"]
+    scene, cube = bpy.context.scene, bpy.data.objects["cube"]
     assert running.job.state == "finished"
     assert cube.topple.enabled
+    assert live_bakes.of_scene(scene) is running
+    assert running.objects() == {"cube": cube}
+    assert watch.changes_since(scene, bpy.context.view_layer, running.watched) == ["the place of 'cube'"]
+    assert bpy.ops.topple.write_keyframes() == {"FINISHED"}
+    assert world_path(cube, [1])[0, 0, 3] == 1.0
+    bpy.ops.wm.save_mainfile()
+    bpy.ops.wm.open_mainfile(filepath=bpy.data.filepath)
+    scene, cube = bpy.context.scene, bpy.data.objects["cube"]
+    assert live_bakes.of_scene(scene).complete
+    assert bpy.ops.topple.clear_bake() == {"FINISHED"}
     assert tuple(cube.location) == (0, 0, 3)
     assert bake().trajectory().state_hash == expected
 

@@ -10,8 +10,9 @@ import os
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from pathlib import Path
+from typing import Any
 
 import bpy
 from bpy_extras.view3d_utils import location_3d_to_region_2d
@@ -20,7 +21,7 @@ from mathutils import Vector
 sys.path.insert(0, str(Path(__file__).parents[3] / "scripts"))
 import checkout
 
-Script = Iterator[float]
+Script = Generator[float, None, Any]
 
 
 def load_extension(*, open_panels: bool) -> None:
@@ -105,9 +106,9 @@ def move_mouse(x: int, y: int) -> None:
     window().event_simulate(type="MOUSEMOVE", value="NOTHING", x=x, y=y)
 
 
-def press_key(key: str) -> None:
-    window().event_simulate(type=key, value="PRESS")
-    window().event_simulate(type=key, value="RELEASE")
+def press_key(key: str, *, ctrl: bool = False) -> None:
+    window().event_simulate(type=key, value="PRESS", ctrl=ctrl)
+    window().event_simulate(type=key, value="RELEASE", ctrl=ctrl)
 
 
 def click(x: int, y: int) -> Script:
@@ -141,27 +142,47 @@ def pixel_of(place: Vector) -> tuple[int, int]:
     return space.x + round(x), space.y + round(y)
 
 
-def command_under_mouse(of: str, space: bpy.types.Region) -> str:
+def command_under_mouse() -> str:
     """The Python command of the button that the mouse is over; empty where there is none."""
-    with bpy.context.temp_override(window=window(), area=area(of), region=space):
-        if not bpy.ops.ui.copy_python_command_button.poll():
-            return ""
-        bpy.ops.ui.copy_python_command_button()
+    if not bpy.ops.ui.copy_python_command_button.poll():
+        return ""
+    bpy.ops.ui.copy_python_command_button()
     return bpy.context.window_manager.clipboard
+
+
+def property_under_mouse() -> str:
+    """The data path of the value that the mouse is over; empty where there is none."""
+    if not bpy.ops.ui.copy_data_path_button.poll():
+        return ""
+    bpy.ops.ui.copy_data_path_button()
+    return bpy.context.window_manager.clipboard
+
+
+def point_at(wanted: str, what: Callable[[], str], of: str, kind: str) -> Script:
+    """Move the mouse over a region until what is under it has this text; returns where that is."""
+    space = region(kind, of)
+    for column in (6, 3, 9, 10):  # the small buttons beside a text are the last
+        x = space.x + column * space.width // 12
+        for y in range(space.y + space.height - 6, space.y, -9):
+            move_mouse(x, y)
+            yield 0.02
+            with bpy.context.temp_override(window=window(), area=area(of), region=space):
+                if wanted in what():
+                    return x, y
+    raise AssertionError(f"nothing with {wanted} in the {kind} region of {of}")
 
 
 def press(command: str, of: str = "VIEW_3D", kind: str = "UI") -> Script:
     """Feel with the mouse for the button whose Python command has this text, and press it."""
-    space = region(kind, of)
-    for column in (2, 1, 3):
-        x = space.x + column * space.width // 4
-        for y in range(space.y + space.height - 6, space.y, -9):
-            move_mouse(x, y)
-            yield 0.02
-            if command in command_under_mouse(of, space):
-                yield from click(x, y)
-                return
-    raise AssertionError(f"no button with {command} in the {kind} region of {of}")
+    x, y = yield from point_at(command, command_under_mouse, of, kind)
+    yield from click(x, y)
+
+
+def copy_value_to_selected(path: str, of: str, kind: str) -> Script:
+    """Feel with the mouse for a value, and choose Copy to Selected from what its menu offers."""
+    yield from point_at(path, property_under_mouse, of, kind)
+    with bpy.context.temp_override(window=window(), area=area(of), region=region(kind, of)):
+        assert bpy.ops.ui.copy_to_selected_button(all=False) == {"FINISHED"}
 
 
 def until(condition: Callable[[], bool], seconds: float, what: str) -> Script:

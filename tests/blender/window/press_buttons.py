@@ -70,6 +70,20 @@ def drag_velocity(crate: bpy.types.Object) -> harness.Script:
     yield 0.5
 
 
+def make_note(scene: bpy.types.Scene) -> None:
+    """Do something that undo can take back."""
+    bpy.ops.ed.undo_push(message="before the note")
+    scene["note"] = "to be taken back"
+    bpy.ops.ed.undo_push(message="note")
+
+
+def take_back(scene: bpy.types.Scene) -> harness.Script:
+    """Press Ctrl Z while a bake runs."""
+    assert "note" in scene
+    harness.press_key("Z", ctrl=True)
+    yield from harness.until(lambda: "note" not in bpy.context.scene, 10, "Ctrl Z")
+
+
 def script() -> harness.Script:
     from topple_extension.addon import live_bakes
 
@@ -86,6 +100,7 @@ def script() -> harness.Script:
 
     yield from drag_velocity(bpy.data.objects["crate"])
     scene = bpy.context.scene
+    make_note(scene)
 
     # Bake, cancel with Esc, look at what is kept.
     yield from harness.press("topple.bake(")
@@ -93,6 +108,12 @@ def script() -> harness.Script:
     yield from harness.until(lambda: live_bakes.running().job.state == "simulate", 600, "compiling")
     yield from harness.until(lambda: live_bakes.running().job.done >= 10, 60, "ten frames")
     harness.screenshot(PICTURES / "baking.png")
+    yield from take_back(scene)
+    scene = bpy.context.scene
+    before = live_bakes.running().job.done
+    yield from harness.until(lambda: live_bakes.running().job.done > before + 5, 60, "the bake to go on")
+    assert live_bakes.of_scene(scene) is live_bakes.running()
+    harness.screenshot(PICTURES / "undone.png")
     harness.press_key("ESC")
     yield from harness.until(lambda: live_bakes.running() is None, 20, "the bake to end")
     bake = live_bakes.of_scene(scene)
@@ -103,16 +124,19 @@ def script() -> harness.Script:
     yield 0.5
     harness.screenshot(PICTURES / "cancelled.png")
 
-    # Resume; meanwhile the timer keeps ticking.
+    # Resume; meanwhile the timer keeps ticking, and Ctrl Z takes back what was done before.
     last_frame = scene.frame_end = kept + 60
     scene.topple.follow = False
+    make_note(scene)
     yield from harness.press("resume='LAST'")
     yield from harness.until(lambda: live_bakes.of_scene(scene) is not bake, 10, "the bake to go on")
+    yield from take_back(scene)
     pauses, last = [], time.monotonic()
     while live_bakes.running() is not None:
         yield 0.01
         pauses.append(time.monotonic() - last)
         last = time.monotonic()
+    scene = bpy.context.scene  # undo has made another one of it
     bake = live_bakes.of_scene(scene)
     assert bake.job.state == "finished", bake.job.error
     assert len(bake.frames) == last_frame
@@ -122,7 +146,15 @@ def script() -> harness.Script:
     assert abs(end[2] - 0.5) < 0.6, end
     harness.screenshot(PICTURES / "baked.png")
 
-    # The overlay and the report.
+    # The report: its button goes to the frame of the deepest overlap and selects the bodies.
+    deepest = bake.findings(scene.topple.tolerance)[0]
+    yield from harness.press("topple.go_to(")
+    yield 0.5
+    assert scene.frame_current == deepest.frame
+    assert {obj.name for obj in bpy.context.selected_objects} == set(deepest.bodies) != set()
+    harness.screenshot(PICTURES / "report.png")
+
+    # The overlay.
     scene.frame_set(30)
     scene.topple.show_overlay = True
     yield 1.0
@@ -170,6 +202,13 @@ def script() -> harness.Script:
     harness.area("PROPERTIES").spaces[0].context = "PHYSICS"
     yield 1.5
     harness.screenshot(PICTURES / "physics_tab.png")
+
+    # One value of many bodies at once, in Blender's own way.
+    bpy.data.objects["crate"].topple.friction = 0.25
+    yield from harness.copy_value_to_selected("topple.friction", "PROPERTIES", "WINDOW")
+    values = {obj.name: obj.topple.friction for obj in bpy.context.selected_objects}
+    assert set(values.values()) == {0.25}, (bpy.context.object, bpy.context.window_manager.clipboard, values)
+    assert bpy.data.objects["ground"].topple.friction == 0.5
 
 
 bpy.context.preferences.view.show_splash = False
