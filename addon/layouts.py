@@ -16,11 +16,15 @@ def draw_note(layout: bpy.types.UILayout, text: str) -> None:
 def draw_lines(layout: bpy.types.UILayout, text: str, icon: str = "NONE", *, beside: int = 0) -> None:
     """A text, broken into lines that fit into the region, with room for so many characters beside it."""
     column = layout.column(align=True)
-    width = bpy.context.region.width / bpy.context.preferences.system.ui_scale
-    fitting = int((width - EDGES) / CHARACTER) - beside
     rest = "NONE" if icon == "NONE" else "BLANK1"
-    for i, line in enumerate(messages.wrapped(text, max(fitting, FEWEST))):
+    for i, line in enumerate(messages.wrapped(text, max(fitting_characters() - beside, FEWEST))):
         column.label(text=line, icon=rest if i else icon)
+
+
+def fitting_characters() -> int:
+    """How many characters of a note fit into a line of the region that is drawn."""
+    width = bpy.context.region.width / bpy.context.preferences.system.ui_scale
+    return int((width - EDGES) / CHARACTER)
 
 
 def draw_switched(

@@ -89,9 +89,16 @@ class TopplePreviousAnimation(bpy.types.PropertyGroup):
     rotation_axis_angle: FloatVectorProperty(size=4)
 
 
+def _note_change(group: bpy.types.PropertyGroup, context: bpy.types.Context) -> None:
+    """A bake may be out of date now: Blender tells of what artists set, and not of what scripts do."""
+    from . import watch  # which has to know the settings
+
+    watch.mark_dirty()
+
+
 def _setting(make: Callable[..., Any], name: str, description: str, **options: Any) -> Any:
     """A property of a body, which a library override may change."""
-    return make(name=name, description=description, override=OVERRIDABLE, **options)
+    return make(name=name, description=description, override=OVERRIDABLE, update=_note_change, **options)
 
 
 class ToppleBody(bpy.types.PropertyGroup):
@@ -257,6 +264,7 @@ class ToppleWorld(bpy.types.PropertyGroup):
             ("analytic", "Analytic", "From collision to collision, exactly: for few bodies; slower"),
         ),
         default="impulse",
+        update=_note_change,
     )
     steps_per_second: IntProperty(
         name="Step Rate",
@@ -265,6 +273,7 @@ class ToppleWorld(bpy.types.PropertyGroup):
         min=1,
         soft_min=24,
         soft_max=2000,
+        update=_note_change,
     )
     tolerance: FloatProperty(
         name="Tolerance (m)",
@@ -274,6 +283,7 @@ class ToppleWorld(bpy.types.PropertyGroup):
         soft_max=0.01,
         precision=6,
         step=0.01,
+        update=_note_change,
     )
     follow: BoolProperty(
         name="Show While Baking",
@@ -288,6 +298,7 @@ class ToppleWorld(bpy.types.PropertyGroup):
             ("multiply", "Product", "Product, as Blender's own rigid bodies do"),
         ),
         default="geometric_mean",
+        update=_note_change,
     )
     show_overlay: BoolProperty(
         name="Overlay", description="Draw what the bake knows over the 3D View", default=False

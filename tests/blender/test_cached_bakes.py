@@ -1,5 +1,6 @@
 """A bake kept on disk and shown without keyframes: preview, restart, resume, changes, clearing."""
 
+import time
 from pathlib import Path
 
 import bpy
@@ -41,10 +42,16 @@ def keyed_path(obj: bpy.types.Object) -> np.ndarray:
 
 
 def changes() -> list[str]:
+    """What the panel shows a little later, without being told to look."""
     bpy.context.view_layer.update()
-    watch.forget()
+    time.sleep(0.1)
     scene = bpy.context.scene
     return watch.changes_since(scene, bpy.context.view_layer, live_bakes.of_scene(scene).watched)
+
+
+def move_vertex(cube: bpy.types.Object) -> None:
+    cube.data.vertices[0].co.x = -3
+    cube.data.update()
 
 
 def animated_parent(cube: bpy.types.Object) -> None:
@@ -214,7 +221,7 @@ def test_a_file_saved_under_another_name_keeps_both_bakes(file, tmp_path):
 CHANGES = {
     "the set-up of 'cube'": lambda cube: setattr(cube.topple, "friction", 0.1),
     "the place of 'cube'": lambda cube: setattr(cube, "scale", (1, 1, 2)),
-    "the mesh of 'cube'": lambda cube: setattr(cube.data.vertices[0].co, "x", -3),
+    "the mesh of 'cube'": move_vertex,
     "gravity": lambda cube: setattr(bpy.context.scene, "gravity", (0, 0, -1)),
     "the solver's settings": lambda cube: setattr(bpy.context.scene.topple, "tolerance", 1e-3),
     "the place of 'ground'": lambda cube: setattr(bpy.data.objects["ground"], "location", (0, 0, -1)),

@@ -4,7 +4,7 @@ import bpy
 import pytest
 from blender.objects import add_cube, add_empty, make_body
 from topple import compilation
-from topple_extension.addon import panels, registration, simulation_panels, watch
+from topple_extension.addon import layouts, panels, registration, simulation_panels, watch
 
 
 def registered() -> set[str]:
@@ -99,6 +99,12 @@ def handlers() -> list[str]:
     names = [name for name in dir(bpy.app.handlers) if name.endswith(("_pre", "_post"))]
     events = [getattr(bpy.app.handlers, name) for name in names]
     return [f.__qualname__ for event in events for f in event if ".addon" in getattr(f, "__module__", "")]
+
+
+@pytest.fixture(autouse=True)
+def region_of_usual_width(monkeypatch):
+    """Without a window there is no region whose width lines could fit."""
+    monkeypatch.setattr(layouts, "fitting_characters", lambda: 34)
 
 
 def drawn() -> list[str]:
