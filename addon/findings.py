@@ -9,7 +9,6 @@ from . import messages
 from .bake_frames import BakedFrame
 
 MOST = 5  # unresolved steps that are listed one by one
-UNIT = "\u00a0"  # the space before a unit, where no line may break
 SHOWN = 1e-9  # overlaps below are those of rounding [m]
 
 
@@ -45,12 +44,14 @@ def findings(
     """
     found = [_deepest(frames, names, first_frame, tolerance)]
     start, end = frames[0].energy, frames[-1].energy
-    found.append(Finding(f"Energy {start:.4g}{UNIT}J at the start, {end:.4g}{UNIT}J at the end"))
+    found.append(Finding(f"Energy {messages.energy(start)} at the start, {messages.energy(end)} at the end"))
     stages = report.get("stage_seconds", {})
     if stages:
         slowest = max(stages, key=lambda name: stages[name])
         share = 100 * stages[slowest] / sum(stages.values())
-        found.append(Finding(f"Slowest stage: {slowest}, {share:.0f} % of {sum(stages.values()):.3g}{UNIT}s"))
+        found.append(
+            Finding(f"Slowest stage: {slowest}, {share:.0f} % of {sum(stages.values()):.3g}{messages.SPACE}s")
+        )
     unresolved = report.get("unresolved", [])
     if unresolved:
         found.append(Finding(f"{len(unresolved)} steps above the tolerance", bad=True))

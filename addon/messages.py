@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .bake_job import BakeJob
 
+SPACE = "\u00a0"  # before a unit, where no line may break
 STAGES = {
     "waiting": "starting",
     "compile": "compiling the solver, once per machine and version",
@@ -142,20 +143,28 @@ def dragged(velocity: tuple[float, ...], speed: float) -> str:
 
 def energy_range(most: float) -> str:
     """The scale of the plot of energies [J]."""
-    return f"Energy above the least, up to {most:.3g} J"
+    return f"Energy above the least, up to {energy(most)}"
 
 
 def mass_of(volume: float, density: float) -> str:
     """A volume [m³] and the mass it has at a density [kg/m³]."""
-    return f"Volume {volume:.3g} m³, mass {volume * density:.4g} kg"
+    return f"Volume {volume:.3g}{SPACE}m³, mass {volume * density:.4g}{SPACE}kg"
 
 
 def length(metres: float) -> str:
     """A length in the unit that suits it."""
     for unit, size in (("m", 1.0), ("cm", 1e-2), ("mm", 1e-3)):
         if metres >= size:
-            return f"{metres / size:.3g} {unit}"
-    return f"{metres * 1e6:.3g} µm"
+            return f"{metres / size:.3g}{SPACE}{unit}"
+    return f"{metres * 1e6:.3g}{SPACE}µm"
+
+
+def energy(joules: float) -> str:
+    """An energy in the unit that suits it."""
+    for unit, size in (("GJ", 1e9), ("MJ", 1e6), ("kJ", 1e3)):
+        if abs(joules) >= size:
+            return f"{joules / size:.4g}{SPACE}{unit}"
+    return f"{joules:.4g}{SPACE}J"
 
 
 def overlap(depth: float) -> str:

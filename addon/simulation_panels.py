@@ -5,7 +5,7 @@ from __future__ import annotations  # naming core's types must not load the solv
 import bpy
 
 from . import fingerprint, live_bakes, messages, plot_icons, watch
-from .layouts import draw_lines, draw_note
+from .layouts import ICON, draw_lines, draw_note
 from .operators.inspect import SEPARATOR
 
 
@@ -120,7 +120,7 @@ class ReportPanel(_SidebarPanel, bpy.types.Panel):
         layout, bake = self.layout, live_bakes.of_scene(context.scene)
         for finding in bake.findings(context.scene.topple.tolerance):
             row = layout.row()
-            draw_lines(row, finding.text, "ERROR" if finding.bad else "DOT", beside=4)
+            draw_lines(row, finding.text, "ERROR" if finding.bad else "DOT", beside=ICON)
             if finding.frame is not None:
                 button = row.operator("topple.go_to", text="", icon="VIEWZOOM")
                 button.frame, button.bodies = finding.frame, SEPARATOR.join(finding.bodies)

@@ -11,9 +11,19 @@ def test_counts_read_well():
     assert messages.bodies_done("Removed", 3) == "Removed 3 bodies"
     assert messages.bodies_done("Cleared the bake of", 0) == "Cleared the bake of 0 bodies"
     assert (
-        messages.bake_finished(2, 100, 3.21e-5) == "Baked 2 bodies over 100 frames, deepest overlap 32.1 µm"
+        messages.bake_finished(2, 100, 3.21e-5)
+        == "Baked 2 bodies over 100 frames, deepest overlap 32.1\u00a0µm"
     )
     assert messages.settled(2, 0.32) == "Settled 2 objects in 0.3 s"
+
+
+def test_values_have_units_that_suit_them():
+    assert [messages.length(value) for value in (0.0, 2.4e-7, 0.0804, 3.0)] == [
+        "0\u00a0µm", "0.24\u00a0µm", "8.04\u00a0cm", "3\u00a0m",
+    ]  # fmt: skip
+    assert [messages.energy(value) for value in (-2.5, 999.9, 159200.0, 3e6)] == [
+        "-2.5\u00a0J", "999.9\u00a0J", "159.2\u00a0kJ", "3\u00a0MJ",
+    ]  # fmt: skip
 
 
 def test_axis_is_named():

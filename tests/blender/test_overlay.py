@@ -109,7 +109,7 @@ def test_warnings_stand_at_the_bodies():
     bpy.ops.topple.bake(keyframes=False)
     bpy.context.scene.frame_set(1)
     ((place, text),) = overlay_labels.labels(bpy.context)
-    assert text == "overlap 60 cm"
+    assert text == "overlap 60\u00a0cm"
     assert 0.4 < place.x < 1.0
 
 

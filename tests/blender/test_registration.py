@@ -104,7 +104,7 @@ def handlers() -> list[str]:
 @pytest.fixture(autouse=True)
 def region_of_usual_width(monkeypatch):
     """Without a window there is no region whose width lines could fit."""
-    monkeypatch.setattr(layouts, "fitting_characters", lambda: 34)
+    monkeypatch.setattr(layouts, "fitting_characters", lambda: 40)
 
 
 def drawn() -> list[str]:
