@@ -2,7 +2,7 @@
 
 import bpy
 
-TICK = 0.1  # seconds between looks at the worker
+TICK = 0.05  # seconds between looks at the worker
 
 
 class BehindWindow:
