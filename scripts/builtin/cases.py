@@ -192,6 +192,14 @@ def ramp(run: Run) -> float:
     return float(np.linalg.norm(path[-1, :3, 3] - path[24, :3, 3]))
 
 
+def heavy_on_light(run: Run) -> float:
+    """How far a crate of 1000 kg moves in 4 s that rests on one of 1 kg [m]."""
+    light = Thing("light", at=(0, 0, 0.5), shape="BOX")
+    heavy = Thing("heavy", at=(0, 0, 1.5), shape="BOX", mass=1000.0)
+    path = run([replace(FLOOR, restitution=0.0), light, heavy], Settings(frames=96))["heavy"]
+    return float(np.linalg.norm(path[-1, :3, 3] - path[0, :3, 3]))
+
+
 def keyframes() -> list[Row]:
     """Whether keyframes of 400 boxes over 50 frames can be written without a window, and how long it takes.
 
@@ -279,6 +287,7 @@ CASES: dict[str, Callable[[], list[Row]]] = {
     "B17": lambda: [
         row("B17 speed after a throw at 20 m/s", "m/s", 20.0, both(hand_over)),
         row("B17 creep on a ramp of 30 degrees, friction 0.6", "m", 0.0, both(ramp)),
+        row("B17 drift of 1000 kg on 1 kg in 4 s", "m", 0.0, both(heavy_on_light)),
     ],
     "B18": keyframes,
 }

@@ -8,8 +8,8 @@ from pathlib import Path
 import bpy
 import numpy as np
 import pytest
-from blender.objects import add_cube, add_mesh, make_body, set_parent, world_path
-from topple_extension.addon import baking, cache_store, live_bakes, scene_reader, watch
+from blender.objects import add_cube, add_mesh, key, make_body, set_parent, world_path
+from topple_extension.addon import baking, cache_store, live_bakes, preview, scene_reader, watch
 
 FRAMES = range(1, 26)
 SHEET = [(-9, -9, 0), (9, -9, 0), (9, 9, 0), (-9, 9, 0)]
@@ -153,6 +153,35 @@ def test_undo_while_baking(cube):
     assert bpy.ops.topple.clear_bake() == {"FINISHED"}
     assert tuple(cube.location) == (0, 0, 3)
     assert bake().trajectory().state_hash == expected
+
+
+def test_undo_while_the_bake_is_shown(cube):
+    """What a preview has put away is still there after undo and redo, and what comes is shown."""
+    key(cube, "scale", {1: (1, 1, 1), 25: (1, 1, 2)})
+    key(cube, "location", {1: (0, 0, 3), 25: (0, 0, 4)})
+    other = add_cube("other", location=(9, 9, 9))
+    bpy.ops.ed.undo_push(message="before")
+    other.location.x = 5.0
+    bpy.ops.ed.undo_push(message="moved")
+    running = prepare()
+    running.job.start()
+    while len(running.frames) < 5:
+        running.job.tick()
+    preview.begin(running)
+    bpy.context.scene.frame_set(5)
+    for step, x in ((bpy.ops.ed.undo, 9.0), (bpy.ops.ed.redo, 5.0)):
+        assert step() == {"FINISHED"}
+        assert bpy.data.objects["other"].location.x == x
+        bpy.context.scene.frame_set(3)
+        fallen = 3 - 0.5 * 9.81 * (2 / 24) ** 2
+        assert bpy.data.objects["cube"].location.z == pytest.approx(fallen, abs=1e-4)
+    while not running.job.tick():
+        pass
+    assert bpy.ops.topple.write_keyframes() == {"FINISHED"}
+    assert bpy.ops.topple.clear_bake() == {"FINISHED"}
+    bpy.context.scene.frame_set(25)
+    cube = bpy.data.objects["cube"]
+    assert (tuple(cube.location), tuple(cube.scale)) == ((0, 0, 4), (1, 1, 2))
 
 
 def test_two_scenes(cube):
