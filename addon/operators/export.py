@@ -24,6 +24,7 @@ class ExportBake(OfBake, ExportHelper, bpy.types.Operator):
 
     content: EnumProperty(
         name="Content",
+        description="What to write, and in which form",
         items=(
             ("CSV", "Contact Events (.csv)", "Who began and ceased to touch whom, and how hard, as a table"),
             ("JSON", "Contact Events (.json)", "The same for programs"),

@@ -25,7 +25,9 @@ class ApplyMaterial(bpy.types.Operator):
     bl_description = "Give the selected bodies the density, friction and bounciness of a material"
     bl_options = {"REGISTER", "UNDO"}
 
-    material: EnumProperty(name="Material", items=MATERIAL_ITEMS, default="WOOD")
+    material: EnumProperty(
+        name="Material", description="What the bodies are made of", items=MATERIAL_ITEMS, default="WOOD"
+    )
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:

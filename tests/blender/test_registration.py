@@ -45,7 +45,7 @@ class Layout:
         self.used = used
 
     def prop(self, data, name: str, **options) -> None:
-        assert name in data.bl_rna.properties
+        assert data.bl_rna.properties[name].description  # the tooltip
         self.used.append(name)
 
     def operator(self, name: str, **options) -> "Button":
@@ -124,6 +124,18 @@ def _methods(panel: type) -> dict:
         for name, value in vars(base).items()
         if callable(value) and name.startswith("draw")
     }
+
+
+OPERATORS = [cls for cls in registration.CLASSES if issubclass(cls, bpy.types.Operator)]
+
+
+@pytest.mark.parametrize("cls", OPERATORS, ids=lambda cls: cls.bl_idname)
+def test_operators_and_their_options_have_tooltips(cls):
+    operator = getattr(bpy.ops.topple, cls.bl_idname.removeprefix("topple.")).get_rna_type()
+    assert operator.description
+    for name in cls.__annotations__:
+        option = operator.properties[name]
+        assert option.is_hidden or option.description, name
 
 
 @pytest.mark.parametrize("kind", ["DYNAMIC", "STATIC", "KINEMATIC"])

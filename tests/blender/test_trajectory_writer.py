@@ -1,5 +1,7 @@
 """Keyframes put every object where its body is, whatever its channels, parents and history."""
 
+from itertools import pairwise
+
 import bpy
 import numpy as np
 import pytest
@@ -46,6 +48,21 @@ def test_every_rotation_mode(mode):
     cube.rotation_mode = mode
     expected = bake_tumbling()["cube"]
     np.testing.assert_allclose(world_path(cube, FRAMES), expected, atol=1e-5)
+
+
+def test_keys_are_linear_and_their_handles_lie_on_the_lines():
+    """A third of the way to the keys beside, of every object: also of those whose action began as a copy."""
+    cubes = [make_body(add_cube(f"cube {i}", location=(3.0 * i, 0, 0))) for i in range(2)]
+    bake_tumbling()
+    for cube in cubes:
+        for curve in curves_of(cube):
+            points = curve.keyframe_points
+            kinds = {(p.interpolation, p.handle_left_type, p.handle_right_type) for p in points}
+            assert kinds == {("LINEAR", "VECTOR", "VECTOR")}
+            for before, point in pairwise(points):
+                way = point.co - before.co
+                np.testing.assert_allclose(before.handle_right, before.co + way / 3, atol=1e-5)
+                np.testing.assert_allclose(point.handle_left, point.co - way / 3, atol=1e-5)
 
 
 @pytest.mark.parametrize("mode", MODES)
