@@ -19,14 +19,16 @@ class GoTo(bpy.types.Operator):
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         context.scene.frame_set(self.frame)
-        wanted = set(filter(None, self.bodies.split(SEPARATOR)))
         bake = live_bakes.of_scene(context.scene)
         renamed = bake.objects() if bake is not None else {}
-        objects = {renamed.get(name) or context.scene.objects.get(name) for name in wanted} - {None}
+        found = [
+            renamed.get(name) or context.scene.objects.get(name) for name in self.bodies.split(SEPARATOR)
+        ]
+        objects = [obj for obj in found if obj is not None]
         if objects and context.mode == "OBJECT":
             for obj in context.view_layer.objects:
                 obj.select_set(obj in objects)
-            context.view_layer.objects.active = next(iter(objects))
+            context.view_layer.objects.active = objects[0]
         return {"FINISHED"}
 
 

@@ -41,10 +41,14 @@ def alias_core() -> None:
 
 
 def end(code: int) -> None:
-    """End the process; the `bpy` wheel 4.2 crashes as it goes where any property had an update function."""
+    """End the process; the `bpy` wheels are not always unloaded in peace.
+
+    That of 4.2 crashes where any property had an update function, that of 4.5 now and then waits for ever in
+    the destructor of a condition of its own.
+    """
     import bpy
 
-    if not bpy.app.binary_path and bpy.app.version < (4, 3):
+    if not bpy.app.binary_path:
         sys.stdout.flush()
         os._exit(code)
     sys.exit(code)

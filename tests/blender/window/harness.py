@@ -161,7 +161,7 @@ def property_under_mouse() -> str:
 def point_at(wanted: str, what: Callable[[], str], of: str, kind: str) -> Script:
     """Move the mouse over a region until what is under it has this text; returns where that is."""
     space = region(kind, of)
-    for column in (6, 3, 9, 10):  # the small buttons beside a text are the last
+    for column in (6, 3, 9, 10):  # the last is for small buttons beside a text
         x = space.x + column * space.width // 12
         for y in range(space.y + space.height - 6, space.y, -9):
             move_mouse(x, y)

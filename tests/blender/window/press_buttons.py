@@ -101,8 +101,14 @@ def script() -> harness.Script:
     # Add: the active crate is not a body yet.
     bpy.context.view_layer.objects.active = bpy.data.objects["crate"]
     bpy.data.objects["crate"].select_set(True)
-    bpy.ops.topple.add_bodies("INVOKE_DEFAULT", kind="DYNAMIC")
+    x, y = yield from harness.point_at("topple.remove_bodies(", harness.command_under_mouse, "VIEW_3D", "UI")
+    yield from harness.click(x, y + 20)  # the menu above it has no command of its own
+    yield 0.5
+    harness.screenshot(PICTURES / "add.png")
+    harness.press_key("D")  # of Dynamic
+    yield 0.5
     assert bpy.data.objects["crate"].topple.enabled
+    assert bpy.data.objects["crate"].topple.kind == "DYNAMIC"
 
     yield from drag_velocity(bpy.data.objects["crate"])
     scene = bpy.context.scene
@@ -190,6 +196,17 @@ def script() -> harness.Script:
     assert abs(location("crate 8", 50)[2] - (1.5 + 0.4 * math.sin(40))) < 1e-5
     harness.screenshot(PICTURES / "cleared.png")
 
+    # The other way to cancel.
+    scene.frame_end = 5000
+    yield from harness.press("topple.bake(")
+    yield from harness.until(lambda: live_bakes.running() is not None, 10, "the bake to begin")
+    yield from harness.until(lambda: live_bakes.running().job.done >= 10, 60, "ten frames")
+    yield from harness.press("topple.cancel_bake(")
+    yield from harness.until(lambda: live_bakes.running() is None, 20, "the bake to end")
+    assert live_bakes.of_scene(scene).job.state == "cancelled"
+    yield from harness.press("topple.clear_bake(")
+    yield 0.5
+
     # Drop and Settle: the crates fall onto the ground and stay there.
     scene.frame_set(1)
     for obj in scene.objects:
@@ -206,6 +223,7 @@ def script() -> harness.Script:
     assert bpy.data.objects["crate 8"].animation_data is None
 
     # The panels of a body, in the Physics tab.
+    bpy.context.view_layer.objects.active = bpy.data.objects["crate"]
     harness.area("PROPERTIES").spaces[0].context = "PHYSICS"
     yield 1.5
     harness.screenshot(PICTURES / "physics_tab.png")
