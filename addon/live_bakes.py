@@ -226,7 +226,7 @@ def prepare(
     _live[key] = bake
     problems.pop(key, None)
     _mark(scene, bake)
-    watch.forget()
+    watch.note_bake(key)
     return bake
 
 

@@ -17,6 +17,7 @@ from . import (
     simulation_panels,
     velocity_gizmo,
 )
+from .operators.bake import look_again
 
 CLASSES = (
     *properties.CLASSES,
@@ -53,6 +54,8 @@ def unregister() -> None:
     handlers.remove()
     bpy.types.VIEW3D_MT_object.remove(panels.draw_object_menu)
     live_bakes.forget_all()
+    if bpy.app.timers.is_registered(look_again):
+        bpy.app.timers.unregister(look_again)
     properties.unregister_pointers()
     for cls in reversed(CLASSES):
         bpy.utils.unregister_class(cls)

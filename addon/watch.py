@@ -57,6 +57,12 @@ def postpone(seconds: float) -> None:
     _next_look = clock.monotonic() + seconds
 
 
+def note_bake(key: str) -> None:
+    """A bake has begun of what there is, so nothing has changed since."""
+    _seen[key] = []
+    mark_dirty()
+
+
 def forget() -> None:
     """Drop what was seen."""
     _seen.clear()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..slices import Steps
 
 PROGRESS_STEPS = 1000
+LOOK_LATER = 0.5  # seconds from a bake's end, when all is drawn, until what changed meanwhile is looked at
 SLICE = 0.04  # seconds of reading between two redraws of the window
 PROGRESS_EVERY = 0.25  # seconds between two pictures of the progress: drawing a sidebar takes a tenth of them
 
@@ -179,6 +180,8 @@ class Bake(BehindWindow, bpy.types.Operator):
     ) -> set[str]:
         self._stop(context)
         redraw_panels(context)
+        watch.postpone(seconds=LOOK_LATER)
+        bpy.app.timers.register(look_again, first_interval=2 * LOOK_LATER)
         if scene.topple.follow:
             scene.frame_set(self._frame)
         if bake.job.state == "failed":
@@ -230,6 +233,11 @@ def redraw_panels(context: bpy.types.Context) -> None:
             for region in area.regions if area.type == "VIEW_3D" else ():
                 if region.type == "UI":
                     region.tag_redraw()
+
+
+def look_again() -> None:
+    """A while after a bake: have the sidebars say what changed while it ran."""
+    redraw_panels(bpy.context)
 
 
 @contextmanager
