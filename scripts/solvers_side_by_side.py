@@ -44,6 +44,20 @@ def of(trajectory: topple.Trajectory, body: str) -> int:
     return trajectory.names.index(body)
 
 
+@case("projectile, 1 s: place, relative", "x0 + v0 t + g t^2 / 2", "", (1e-12, 1e-12))
+def projectile(solver: str) -> float:
+    trajectory = run(scenes.free_fall(velocity=(5.0, 0.0, 10.0)), solver, 1.0)
+    way = np.diff(trajectory.position[[0, -1], 0], axis=0)[0]
+    return float(np.linalg.norm(way - [5.0, 0.0, 10.0 - G / 2.0]) / np.linalg.norm(way))
+
+
+@case("free top, I = (1, 10, 11), 90 s: energy, relative", "constant", "", (1e-6, 1e-6))
+def free_top(solver: str) -> float:
+    scene = scenes.spinning_body((1.0, 10.0, 11.0), (0.0, 2.0, 1e-4))
+    energy = total_energy(scene, run(scene, solver, 90.0, 4))
+    return np.abs(energy / energy[0] - 1.0).max()
+
+
 @case("bouncing ball, e = .9: apexes of 6 bounces, relative", "e^(2k) h", "", (1e-2, 1e-12))
 def bouncing_ball(solver: str) -> float:
     trajectory = run(scenes.bouncing_ball(restitution=0.9), solver, 5.0, 240)
@@ -60,6 +74,14 @@ def elastic_ball(solver: str) -> float:
     scene = scenes.bouncing_ball(height=4.9, restitution=1.0)
     energy = total_energy(scene, run(scene, solver, 10.0))
     return np.abs(energy / energy[0] - 1.0).max()
+
+
+@case("49 balls, e = 1, 20 s (SimBenchmark): mean (E - E0)^2, impulse at 1 ms", "0", "J^2", (1.9e-2, 1e-12))
+def many_balls(solver: str) -> float:
+    scene = scenes.bouncing_balls()
+    chosen = topple.ImpulseSolver(time_step=1e-3) if solver == "impulse" else solver
+    energy = total_energy(scene, topple.simulate(scene, seconds=20.0, fps=10, solver=chosen))
+    return float(np.mean((energy - energy[0]) ** 2))
 
 
 @case("two balls head on, e = .5: relative velocity", "v' = e v", "m/s", (1e-9, 1e-9))
@@ -121,6 +143,19 @@ def drift(scene: topple.Scene, solver: str) -> float:
 @case("stack of 20 cubes: drift in 1 s", "0", "m", (1e-4, 1e-9))
 def stack(solver: str) -> float:
     return drift(scenes.stack(20), solver)
+
+
+@case("stack of 20 cubes: load of the k-th contact, relative", "(N - k + 1) m g", "", (1e-2, 1e-9))
+def stack_loads(solver: str) -> float:
+    simulation = topple.Simulation(scenes.stack(20), solver)
+    simulation.advance(1.0)
+    contacts = simulation.contacts
+    # The impulse solver's are those of one of its steps.
+    force = contacts.force if solver == "analytic" else contacts.impulse * 240.0
+    load = np.abs((force * contacts.normal).sum(axis=1))
+    lower = np.minimum(contacts.body_a, contacts.body_b)  # the floor is body 0, cube k body k
+    weight = 1000.0 * G
+    return max(abs(load[lower == k].sum() / ((20 - k) * weight) - 1.0) for k in range(20))
 
 
 @case("10^4 times heavier cube on nine: drift in 1 s", "0", "m", (1e-4, 1e-9))
@@ -198,7 +233,7 @@ def office_toy(solver: str) -> float:
     return np.abs(v - [0.0, 0.0, 0.0, 1.0, 1.0]).max()
 
 
-@case("overbalanced stack, .3 s: rise of energy in a frame, relative", "0", "", (1e-5, 1e-8))
+@case("overbalanced stack, .3 s: rise of energy in a frame, relative", "0", "", (1e-5, 1e-12))
 def falling_stack_energy(solver: str) -> float:
     return rise(scenes.overbalanced_stack(), solver, 0.3)
 
@@ -213,7 +248,7 @@ def falling_stack_drift(solver: str) -> float:
     "three billiard balls, e = 1, analytic with `impact=simultaneous`: velocities",
     "(-1/5, 0), (3/5, +-sqrt(3)/5)",
     "m/s",
-    (1e-2, 1e-9),
+    (np.inf, 1e-9),
 )
 def billiard_balls(solver: str) -> float:
     at_once = topple.AnalyticSolver(impact="simultaneous")
@@ -227,7 +262,7 @@ def billiard_balls(solver: str) -> float:
     )
 
 
-@case("mass 9 onto mass 1 on the floor, e = 0: speed after", "0", "m/s", (1e-4, 1e-9))
+@case("mass 9 onto mass 1 on the floor, e = 0: speed after", "0", "m/s", (1e-9, 1e-9))
 def heavy_onto_light(solver: str) -> float:
     return np.abs(run(scenes.heavy_onto_light(gap=0.1), solver, 0.5).linear_velocity[-1]).max()
 
@@ -262,8 +297,9 @@ def main() -> None:
         "",
         "Written by `scripts/compare_solvers`; do not edit. Errors against the answer, each solver at its",
         "default settings (impulse: steps of 1/240 s) unless the case says otherwise, and the largest error",
-        "that is asked of it. None is of the tippe top by the impulse solver, which is to turn over",
-        "within 8 s ([validation.md](validation.md)).",
+        "that is asked of it. None is asked of the impulse solver where a dash stands: its tippe top is to",
+        "turn over within 8 s ([validation.md](validation.md)), and where a ball hits two others at once no",
+        "case asks for its answer.",
         "",
         "| case | answer | impulse | asked | analytic | asked |",
         "|---|---|---|---|---|---|",

@@ -17,7 +17,7 @@ from .impulse_newton import (
     set_limits,
     solve_island,
 )
-from .impulse_rest import fastest_contact, hold, is_at_rest, recall, remember
+from .impulse_rest import copy_solution, fastest_contact, hold, is_at_rest
 from .impulse_squeezed import give_way
 from .impulse_sweeps import PackedContacts, packed_contacts, sweep_island, sweep_without_push
 
@@ -223,7 +223,7 @@ def newton_islands(
         if solve.outcome[island] == DONE:
             continue
         first, last = islands.start[island], islands.start[island + 1]
-        remember(rows, islands, island, mean, solve)
+        copy_solution(islands, island, mean, rows.impulse, solve.found, solve.impulse)
         set_limits(rows, islands, island, solve.newton.limit)
         error = 0.0
         for _ in range(NEWTON_ROUNDS):  # straight arms, then with those that rotate; soft, then stiff
@@ -242,7 +242,7 @@ def newton_islands(
             if not (_stiffen(rows, islands.order, first, last, sink) or bent):
                 break
         if not error * h <= ENOUGH * tolerance:
-            recall(rows, islands, island, mean, solve)
+            copy_solution(islands, island, solve.found, solve.impulse, mean, rows.impulse)
             residual, sweeps = sweep_island(
                 masses, contacts, rows, islands, island, h, tolerance, SETTLED * tolerance,
                 max_sweeps, solve.gap, solve.packed, mean,

@@ -60,29 +60,16 @@ def _fastest_support(contacts, islands, island, velocity):
 
 
 @inner
-def remember(rows, islands, island, mean, solve):
-    """Keep an island's velocities and impulses, to come back to or to compare with."""
+def copy_solution(islands, island, velocity, impulse, velocity_out, impulse_out):
+    """Copy an island's velocities (bodies, 6) and impulses (c, 3), to come back to or to compare with."""
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
         body = islands.body[k]
         for m in range(6):
-            solve.found[body, m] = mean[body, m]
+            velocity_out[body, m] = velocity[body, m]
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
         for m in range(3):
-            solve.impulse[c, m] = rows.impulse[c, m]
-
-
-@inner
-def recall(rows, islands, island, mean, solve):
-    """Go back to what `remember` kept."""
-    for k in range(islands.body_start[island], islands.body_start[island + 1]):
-        body = islands.body[k]
-        for m in range(6):
-            mean[body, m] = solve.found[body, m]
-    for i in range(islands.start[island], islands.start[island + 1]):
-        c = islands.order[i]
-        for m in range(3):
-            rows.impulse[c, m] = solve.impulse[c, m]
+            impulse_out[c, m] = impulse[c, m]
 
 
 @inner
@@ -118,7 +105,7 @@ def is_at_rest(masses, contacts, rows, islands, island, gravity_speed, mean, sol
     ):
         return True
     set_limits(rows, islands, island, solve.newton.limit)
-    remember(rows, islands, island, mean, solve)
+    copy_solution(islands, island, mean, rows.impulse, solve.found, solve.impulse)
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
         for m in range(6):
             mean[islands.body[k], m] = 0.0
@@ -128,7 +115,7 @@ def is_at_rest(masses, contacts, rows, islands, island, gravity_speed, mean, sol
         and _fastest_support(contacts, islands, island, mean) <= REST_SPEED * gravity_speed
     ):
         return True
-    recall(rows, islands, island, mean, solve)
+    copy_solution(islands, island, solve.found, solve.impulse, mean, rows.impulse)
     return False
 
 

@@ -129,10 +129,12 @@ def _rock_points(random: np.random.Generator) -> np.ndarray:
     return points - topple.Body("rock", topple.ConvexHull(points)).center_of_mass
 
 
-def stirred_cubes(columns: int = 5, levels: int = 2, *, seconds: float = 10.0) -> topple.Scene:
+def stirred_cubes(
+    columns: int = 5, levels: int = 2, *, bar: float = 4.5, seconds: float = 10.0
+) -> topple.Scene:
     """Cubes of 0.6 m in a walled box of 7 x 7 m that an animated bar stirs at 2 rad/s.
 
-    It leaves room for a cube between its ends and the walls: nothing is squeezed.
+    A bar of 4.5 m leaves room for a cube between its ends and the walls: nothing is squeezed.
     """
     scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
     scene.add(floor(20.0))
@@ -143,7 +145,7 @@ def stirred_cubes(columns: int = 5, levels: int = 2, *, seconds: float = 10.0) -
     turns = np.zeros((len(times), 4))
     turns[:, 0], turns[:, 3] = np.cos(times), np.sin(times)
     motion = topple.Motion(times, np.tile((0.0, 0.0, 0.4), (len(times), 1)), turns)
-    scene.add(topple.Body("bar", topple.Box((4.5, 0.3, 0.6)), kind="kinematic", motion=motion))
+    scene.add(topple.Body("bar", topple.Box((bar, 0.3, 0.6)), kind="kinematic", motion=motion))
     for level in range(levels):
         for i in range(columns):
             for j in range(columns):
