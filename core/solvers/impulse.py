@@ -385,7 +385,7 @@ class ImpulsePipeline:
             self.plan, self.gravity, h, self.lasting, self.solve.held, self.energy,
         )  # fmt: skip
         settle_held(self.state, self.solve.held)
-        follow_mean(self.masses, self.state, self.plan.mean, self.solve.squeezed)
+        follow_mean(self.masses, self.state, self.plan.mean, self.solve.limit)
 
     def store_impulses(self) -> None:
         """Remember the impulses of the contacts with their pairs."""

@@ -31,7 +31,7 @@ class SolveScratch(NamedTuple):
     outcome: np.ndarray  # (bodies + 1,) of each island
     gap: np.ndarray  # [m] (c,) gaps before arms rotate
     held: np.ndarray  # (bodies,) held at rest in this step, and from then on in the last
-    squeezed: np.ndarray  # (bodies,) jammed between animated bodies in this step
+    limit: np.ndarray  # [m/s] (bodies,) speed above which what animated bodies jam follows its mean velocity
     contact_count: np.ndarray  # (bodies,) contacts of each body in the last step
     found: np.ndarray  # (bodies, 6) mean velocities of before, to come back to
     impulse: np.ndarray  # [N s] (c, 3) and impulses
@@ -46,7 +46,7 @@ def solve_scratch(body_count: int, contact_capacity: int) -> SolveScratch:
         outcome=np.zeros(body_count + 1, np.int64),
         gap=np.zeros(contact_capacity),
         held=np.zeros(body_count, np.bool_),
-        squeezed=np.zeros(body_count, np.bool_),
+        limit=np.full(body_count, np.inf),
         contact_count=np.zeros(body_count, np.int64),
         found=np.zeros((body_count, 6)),
         impulse=np.zeros((contact_capacity, 3)),
@@ -303,8 +303,9 @@ def solve_contacts(
         report,
     )  # fmt: skip
     give_way(
-        masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, mean, solve
-    )
+        masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, plan.start,
+        mean, solve,
+    )  # fmt: skip
     solve.last_mean[:, :] = mean
     release_push(
         masses, contacts, rows, islands, island_count, plan, h, 2.0 * tolerance, max_sweeps, solve.packed,

@@ -291,7 +291,7 @@ def _slope(masses, rows, islands, island, velocity, scratch, alpha):
 
 @inner
 def _line_search(masses, contacts, rows, islands, island, velocity, scratch):
-    """Length of the step at which the potential stops falling, at most 1."""
+    """Length of the step at which the potential stops falling, at most 1; 0 where round-off hides the fall."""
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
         u = in_frame(rows, c, relative_velocity(velocity, contacts, c))
@@ -301,6 +301,8 @@ def _line_search(masses, contacts, rows, islands, island, velocity, scratch):
     low, high, alpha = 0.0, 1.0, 1.0
     first = slope_low = _slope(masses, rows, islands, island, velocity, scratch, 0.0)
     slope_high = 0.0
+    if not first < 0.0:
+        return 0.0
     for _ in range(LINE_SEARCH):  # Illinois' regula falsi on the monotone slope, full step first
         slope = _slope(masses, rows, islands, island, velocity, scratch, alpha)
         if abs(slope) <= 0.1 * abs(first) or (alpha == 1.0 and slope < 0.0):
@@ -392,6 +394,10 @@ def solve_island(masses, contacts, rows, islands, island, accuracy, velocity, sc
             if not error < FULL_STEP * before:
                 _go_along(islands, island, -1.0, velocity, scratch)
                 alpha = _line_search(masses, contacts, rows, islands, island, velocity, scratch)
+                if alpha == 0.0:
+                    error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
+                    set_limits(rows, islands, island, scratch.limit)
+                    return iterations, error
                 _go_along(islands, island, alpha, velocity, scratch)
                 error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
             factored = error < REUSE * before  # the factor still serves

@@ -6,6 +6,8 @@ contacts with moving animated bodies become springs as soft as the bodies are li
 moves with them, overlaps them by what there is no room for, and is not flung away.
 """
 
+import math
+
 from ..dynamics.contact_rows import PUSH, in_frame, relative_velocity
 from ..jit import inner, kernel
 from ..math3 import mat3, vec3
@@ -13,8 +15,12 @@ from .impulse_contacts import gap_rate
 from .impulse_sweeps import sweep_island
 
 SQUEEZED = 5.0  # tolerances by which a contact of an island with animated bodies would end too deep
-# Impulses so many times the island's momentum say that it is jammed: what they leave over is round-off.
-WEDGED = 100.0
+# Impulses so many times what would stop the island say that it is jammed: what they leave over is round-off.
+# Fewer will do where they also make a body so many times faster than all there was before.
+WEDGED, FLUNG = 100.0, 2.0
+# No body gets faster in a step than so many times all there was before: what an animated body hits without
+# loss, twice its speed, and what that hits twice the speed of that.
+FASTER = 4.0
 SOFT = 1.0  # compliance of such contacts, in units of their effective mass' inverse
 
 
@@ -55,36 +61,72 @@ def _any_animated(masses, mean):
 
 
 @inner
-def _is_wedged(masses, contacts, rows, islands, island, gravity_speed, mean):
-    """Whether impulses are far larger than what could stop the whole island or bring it up to speed."""
-    mass, fastest, largest = 0.0, gravity_speed, 0.0
+def _fastest(islands, island, velocity):
+    """The largest speed of an island's bodies [m/s]."""
+    fastest = 0.0
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
-        mass += masses.mass[islands.body[k]]
-    for i in range(islands.start[island], islands.start[island + 1]):
-        c = islands.order[i]
-        largest = max(largest, rows.impulse[c, 0])
-        for side in range(2):
-            v = mean[contacts.body[c, side]]
-            fastest = max(fastest, vec3.norm((v[0], v[1], v[2])))
-    return largest > WEDGED * mass * fastest
+        v = velocity[islands.body[k]]
+        fastest = max(fastest, vec3.norm((v[0], v[1], v[2])))
+    return fastest
 
 
 @inner
-def _drop_impulses(rows, islands, island, squeezed):
-    """Forget the impulses of an island and mark its bodies."""
+def _speed_before(contacts, islands, island, gravity_speed, start, mean):
+    """The fastest of an island's bodies at the start of the step and of the points that touch it [m/s]."""
+    fastest = max(gravity_speed, _fastest(islands, island, start))
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        for side in range(2):
+            body = contacts.body[c, side]
+            if islands.number[body] < 0:
+                v = mean[body]
+                turn = vec3.cross((v[3], v[4], v[5]), vec3.load(contacts.arm[c], side))
+                fastest = max(fastest, vec3.norm(vec3.add((v[0], v[1], v[2]), turn)))
+    return fastest
+
+
+@inner
+def _pressure(masses, rows, islands, island, speed):
+    """The largest impulse over what could stop the whole island from `speed` [m/s]."""
+    mass, largest = 0.0, 0.0
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        mass += masses.mass[islands.body[k]]
+    for i in range(islands.start[island], islands.start[island + 1]):
+        largest = max(largest, rows.impulse[islands.order[i], 0])
+    return largest / (mass * speed) if speed > 0.0 else 0.0
+
+
+@inner
+def _drop_impulses(rows, islands, island):
+    """Forget the impulses of an island."""
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
         for k in range(3):
             rows.impulse[c, k], rows.before[c, k] = 0.0, 0.0
+
+
+@inner
+def _limit_speeds(islands, island, limit, mean, kept, limit_out):
+    """Let no body of an island go faster in the step than `limit` [m/s], nor after it than `kept`."""
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
-        squeezed[islands.body[k]] = True
+        body = islands.body[k]
+        limit_out[body] = kept
+        v = mean[body]
+        speed = vec3.norm((v[0], v[1], v[2]))
+        if speed > limit:
+            for m in range(6):
+                v[m] *= limit / speed
 
 
 @kernel
-def follow_mean(masses, state, mean, squeezed):
-    """Let squeezed bodies go on with the mean velocities of the step: impulses have no say about them."""
-    for i in range(squeezed.shape[0]):
-        if squeezed[i]:
+def follow_mean(masses, state, mean, limit):
+    """Let bodies faster than their limit go on with the mean velocities of the step: impulses are no guide.
+
+    Args:
+        limit: Of each body [m/s], shape (n,).
+    """
+    for i in range(limit.shape[0]):
+        if vec3.norm(vec3.load(state.v, i)) > limit[i]:
             w = (mean[i, 3], mean[i, 4], mean[i, 5])
             inertia = mat3.rotate_diagonal(mat3.load(masses.R, i), vec3.load(masses.inertia, i))
             L = mat3.transform(inertia, w)
@@ -94,7 +136,7 @@ def follow_mean(masses, state, mean, squeezed):
 
 @inner
 def give_way(
-    masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, mean, solve
+    masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, start, mean, solve
 ):
     """Solve the islands anew that animated bodies squeeze, with soft contacts where these touch them.
 
@@ -102,10 +144,11 @@ def give_way(
         tolerance: Largest penetration to leave [m].
         gravity_speed: What gravity adds to a velocity in one step [m/s].
         max_sweeps: Bound on the sweeps over an island.
+        start: Velocities at the start of the step, shape (bodies, 6).
         mean: Mean velocities in the step (bodies, 6): those solved for, written where something is squeezed.
-        solve: `newton.free` is read: mean velocities without the impulses of contacts; `squeezed` is written.
+        solve: `newton.free` is read: mean velocities without the impulses of contacts; `limit` is written.
     """
-    solve.squeezed[:] = False
+    solve.limit[:] = math.inf
     if not _any_animated(masses, mean):
         return
     for island in range(island_count):
@@ -114,9 +157,15 @@ def give_way(
         worst, animated = _shortfall(contacts, rows, islands, island, h, mean)
         if not animated:
             continue
+        speed = _speed_before(contacts, islands, island, gravity_speed, start, mean)
         if worst <= SQUEEZED * tolerance:
-            if _is_wedged(masses, contacts, rows, islands, island, gravity_speed, mean):
-                _drop_impulses(rows, islands, island, solve.squeezed)
+            pressure = _pressure(masses, rows, islands, island, speed)
+            if pressure > (FLUNG if _fastest(islands, island, mean) > FLUNG * speed else WEDGED):
+                _drop_impulses(rows, islands, island)
+                _limit_speeds(islands, island, speed, mean, 0.0, solve.limit)
+            else:
+                kept = (FLUNG if pressure > FLUNG else FASTER) * speed
+                _limit_speeds(islands, island, FASTER * speed, mean, kept, solve.limit)
             continue
         for k in range(islands.body_start[island], islands.body_start[island + 1]):
             body = islands.body[k]
@@ -131,3 +180,4 @@ def give_way(
             masses, contacts, rows, islands, island, h, tolerance, 1e-2 * tolerance, max_sweeps,
             solve.gap, solve.packed, mean,
         )  # fmt: skip
+        _limit_speeds(islands, island, speed, mean, 0.0, solve.limit)
