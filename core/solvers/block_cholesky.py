@@ -2,10 +2,11 @@
 
 The graph of an island decides the order (least degree first) and where the factor fills in. The
 elimination graph is kept as a plain table of n x n, which is simple and, for the islands it is used
-on (up to a few thousand bodies), cheaper than the numbers it saves.
+on (up to a thousand bodies), cheaper than the numbers it saves. Where the factor would fill in too far, it is
+left incomplete: no block where the matrix has none. It is then a preconditioner (see conjugate_gradients.py).
 
 Source: George & Liu 1981, *Computer Solution of Large Sparse Positive Definite Systems* (minimum
-degree, elimination graph); Golub & Van Loan, section 4.2 (Cholesky).
+degree, elimination graph); Golub & Van Loan, sections 4.2 (Cholesky) and 11.5.8 (incomplete).
 """
 
 import math
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import allocating_inner, inner
+from ..jit import allocating_inner, inlined, inner
 
 BLOCK = 6
 
@@ -22,7 +23,6 @@ class Pattern(NamedTuple):
     """Where the factor of n block rows has blocks; rows and columns in elimination order."""
 
     rank: np.ndarray  # (n,) place of each body in the order
-    place: np.ndarray  # (n, n) index of block (row, column), row >= column; -1 where it is zero
     start: np.ndarray  # (n + 1,) where each column's blocks below the diagonal begin in `row`
     row: np.ndarray  # block rows below the diagonal, column by column, ascending
 
@@ -68,16 +68,59 @@ def analyze(linked):
     for k in range(n):
         start[k + 1] = start[k] + below_count[k]
     row = np.empty(start[n], np.int64)
-    place = np.full((n, n), -1, np.int64)
     for k in range(n):
-        place[k, k] = k
         at = start[k]
         for r in range(k + 1, n):
             if linked[order[k], order[r]]:
                 row[at] = r
-                place[r, k] = n + at
                 at += 1
-    return Pattern(rank, place, start, row)
+    return Pattern(rank, start, row)
+
+
+@allocating_inner
+def without_fill(n, links, count):
+    """The pattern of a matrix itself, its rows in their order.
+
+    Args:
+        n: Number of block rows.
+        links: Pairs of rows that share a block, shape (count, 2), in any order and number; later ones are
+            scratch.
+    """
+    start = np.zeros(n + 1, np.int64)
+    for i in range(count):
+        start[min(links[i, 0], links[i, 1]) + 1] += 1
+    for k in range(n):
+        start[k + 1] += start[k]
+    row, filled = np.empty(count, np.int64), start[:n].copy()
+    for i in range(count):
+        column, r = min(links[i, 0], links[i, 1]), max(links[i, 0], links[i, 1])
+        at = filled[column]
+        while at > start[column] and row[at - 1] > r:  # columns are short: sorted as they are filled
+            row[at] = row[at - 1]
+            at -= 1
+        row[at] = r
+        filled[column] += 1
+    kept = np.int64(0)
+    for k in range(n):
+        first, last = start[k], start[k + 1]
+        start[k] = kept
+        for at in range(first, last):
+            if at == first or row[at] != row[at - 1]:
+                row[kept] = row[at]
+                kept += 1
+    start[n] = kept
+    return Pattern(np.arange(n), start, row[:kept].copy())
+
+
+@inner
+def block_index(pattern, row, column):
+    """Index of the block (row, column), row >= column, in elimination order; -1 where there is none."""
+    if row == column:
+        return row
+    for at in range(pattern.start[column], pattern.start[column + 1]):
+        if pattern.row[at] == row:
+            return pattern.rank.shape[0] + at
+    return np.int64(-1)
 
 
 @inner
@@ -109,9 +152,20 @@ def _factor_diagonal(a):
     return True
 
 
-@inner
+@inlined
+def _subtract_product(a, b, out):
+    """out -= a b, row by row: what reads and writes whole rows is computed several numbers at a time."""
+    for i in range(BLOCK):
+        a0, a1, a2, a3, a4, a5 = a[i, 0], a[i, 1], a[i, 2], a[i, 3], a[i, 4], a[i, 5]
+        for j in range(BLOCK):
+            out[i, j] -= (
+                a0 * b[0, j] + a1 * b[1, j] + a2 * b[2, j] + a3 * b[3, j] + a4 * b[4, j] + a5 * b[5, j]
+            )
+
+
+@allocating_inner
 def factor(pattern, blocks):
-    """Replace the blocks of a matrix by those of its Cholesky factor.
+    """Replace the blocks of a matrix by those of its Cholesky factor, as far as the pattern has them.
 
     Args:
         blocks: Shape (n + fill, 6, 6): n diagonal blocks (lower triangle), then the columns' blocks
@@ -121,6 +175,7 @@ def factor(pattern, blocks):
         False where the matrix is not positive definite.
     """
     n = pattern.rank.shape[0]
+    transposed = np.empty((BLOCK, BLOCK))
     for k in range(n):
         diagonal = blocks[k]
         if not _factor_diagonal(diagonal):
@@ -134,18 +189,40 @@ def factor(pattern, blocks):
                     for m in range(j):
                         s -= b[i, m] * diagonal[j, m]
                     b[i, j] = s / diagonal[j, j]
-        for x in range(first, last):
-            lx = blocks[n + x]
-            for y in range(first, x + 1):
-                ly = blocks[n + y]
-                target = blocks[pattern.place[pattern.row[x], pattern.row[y]]]
-                for i in range(BLOCK):
-                    for j in range(BLOCK):
-                        s = 0.0
-                        for m in range(BLOCK):
-                            s += lx[i, m] * ly[j, m]
-                        target[i, j] -= s
+        for y in range(first, last):  # A_xy -= L_xk L_yk^T for the rows x, y of the column, x >= y
+            for i in range(BLOCK):
+                for j in range(BLOCK):
+                    transposed[j, i] = blocks[n + y, i, j]
+            column = pattern.row[y]
+            _subtract_product(blocks[n + y], transposed, blocks[column])
+            at, end = pattern.start[column], pattern.start[column + 1]
+            for x in range(y + 1, last):
+                while at < end and pattern.row[at] < pattern.row[x]:
+                    at += 1
+                if at < end and pattern.row[at] == pattern.row[x]:
+                    _subtract_product(blocks[n + x], transposed, blocks[n + at])
     return True
+
+
+@inner
+def multiply(pattern, blocks, x, out):
+    """out = A x for the blocks of a matrix whose diagonal blocks are whole; x and out (n, 6)."""
+    n = pattern.rank.shape[0]
+    for k in range(n):
+        for i in range(BLOCK):
+            s = 0.0
+            for j in range(BLOCK):
+                s += blocks[k, i, j] * x[k, j]
+            out[k, i] = s
+    for k in range(n):
+        for at in range(pattern.start[k], pattern.start[k + 1]):
+            low, r = blocks[n + at], pattern.row[at]
+            for i in range(BLOCK):
+                s = 0.0
+                for j in range(BLOCK):
+                    s += low[i, j] * x[k, j]
+                    out[k, j] += low[i, j] * x[r, i]
+                out[r, i] += s
 
 
 @inner

@@ -146,6 +146,7 @@ class ImpulsePipeline:
         self.state, self.paths = state, paths
         self.gravity, self.multiply = gravity, multiply
         self.gravity_size = float(np.linalg.norm(gravity, axis=1).max())
+        self.lightness = 1.0  # see `lighter` in impulse_start
         self.names = names
         self.masses = body_masses(model, state)
         self.time = 0.0
@@ -191,12 +192,14 @@ class ImpulsePipeline:
         last = getattr(self, "solve", None)
         self.solve = solve_scratch(n, capacity)
         if last is not None:
-            self._recall_solve(last.last_mean, last.held, last.contact_count)
+            self._recall_solve(last.last_mean, last.held, last.contact_count, last.wait)
 
-    def _recall_solve(self, last_mean: np.ndarray, held: np.ndarray, contact_count: np.ndarray) -> None:
+    def _recall_solve(
+        self, last_mean: np.ndarray, held: np.ndarray, contact_count: np.ndarray, wait: np.ndarray
+    ) -> None:
         """Take over what the solve remembers from step to step."""
         self.solve.last_mean[:], self.solve.held[:] = last_mean, held
-        self.solve.contact_count[:] = contact_count
+        self.solve.contact_count[:], self.solve.wait[:] = contact_count, wait
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
@@ -332,13 +335,17 @@ class ImpulsePipeline:
 
     def _prepare_rows(self, h: float) -> None:
         # A body that rests alone sinks in by a part of the tolerance, under any load by SINK of it.
-        fall = self.gravity_size * h * h
+        fall = self._gravity_speed(h) * h
         softness = min(SOFTEST, REST_SINK * self.tolerance / fall) if fall > 0.0 else SOFTEST
         pairs = self.broad_phase.pairs
         prepare_rows(
             self.model.friction, self.model.restitution, self.masses, self.contacts, self.contact_count,
             pairs.allowance, pairs.stiffening, self.multiply, softness, self._sink(h), self.rows,
         )  # fmt: skip
+
+    def _gravity_speed(self, h: float) -> float:
+        """What gravity adds to a velocity in a step [m/s]."""
+        return h * self.gravity_size * self.lightness
 
     def _sink(self, h: float) -> float:
         """How far a spring may give under any load, per step [m/s]: less than gravity would in a step."""
@@ -348,11 +355,11 @@ class ImpulsePipeline:
     def _warm_start(self, h: float) -> None:
         warm_start(
             self.model.kind, self.masses, self.geometry, self.rows, self.contact_count,
-            h, h * self.gravity_size, self.plan, self.net, self.lasting,
+            h, self._gravity_speed(h), self.plan, self.net, self.lasting,
         )  # fmt: skip
 
     def _resolve_collisions(self, h: float, island_count: int) -> None:
-        speed = h * self.gravity_size
+        speed = self._gravity_speed(h)
         floor = 0.1 * self.tolerance / h  # where there is no gravity: slower than this is touching
         resolve_collisions(
             self.model.kind, self.model.bound, self.masses, self.plan, self.geometry, self.rows, self.islands,
@@ -362,10 +369,10 @@ class ImpulsePipeline:
     def _solve_contacts(self, h: float, island_count: int) -> None:
         accuracy = NEWTON_ACCURACY * self.tolerance / h
         if self.gravity_size > 0.0:
-            accuracy = min(accuracy, 0.5 * REST_FORCE * h * self.gravity_size)
+            accuracy = min(accuracy, 0.5 * REST_FORCE * self._gravity_speed(h))
         report = self.solve_report
         solve_contacts(
-            self.masses, self.geometry, self.rows, self.islands, island_count, h, h * self.gravity_size,
+            self.masses, self.geometry, self.rows, self.islands, island_count, h, self._gravity_speed(h),
             self.tolerance, accuracy, self._sink(h), self.settings.max_iterations, self.net, self.plan,
             self.solve, report, self.end_velocity,
         )  # fmt: skip
@@ -465,7 +472,7 @@ class ImpulsePipeline:
             "step_length": self._step_length,
             "plan": self.plan,
             "reach": self.reach,
-            "solve": (self.solve.last_mean, self.solve.held, self.solve.contact_count),
+            "solve": (self.solve.last_mean, self.solve.held, self.solve.contact_count, self.solve.wait),
             "trace": self.trace,
             "contacts": self.contacts,
             "contact_count": self.contact_count,

@@ -11,7 +11,6 @@ from ..dynamics.contact_rows import HEADROOM, PUSH, STIFFEST
 from ..jit import allocating_kernel, inner, merged
 from .impulse_contacts import bend, gap_rate
 from .impulse_newton import (
-    MAX_BODIES,
     NewtonScratch,
     newton_scratch,
     set_limits,
@@ -26,7 +25,7 @@ SWEEPS, NEWTON, UNSETTLED, RESIDUAL = 0, 1, 2, 3  # entries of a report
 
 
 class SolveScratch(NamedTuple):
-    """Working space of the contact solve; `last_mean` is remembered from step to step."""
+    """Working space of the contact solve; what is of the last step is remembered from step to step."""
 
     outcome: np.ndarray  # (bodies + 1,) of each island
     gap: np.ndarray  # [m] (c,) gaps before arms rotate
@@ -36,6 +35,7 @@ class SolveScratch(NamedTuple):
     found: np.ndarray  # (bodies, 6) mean velocities of before, to come back to
     impulse: np.ndarray  # [N s] (c, 3) and impulses
     last_mean: np.ndarray  # (bodies, 6) mean velocities of the last step
+    wait: np.ndarray  # (bodies,) steps before Newton's method is tried again on a heap, where it failed
     packed: PackedContacts
     newton: NewtonScratch
 
@@ -51,6 +51,7 @@ def solve_scratch(body_count: int, contact_capacity: int) -> SolveScratch:
         found=np.zeros((body_count, 6)),
         impulse=np.zeros((contact_capacity, 3)),
         last_mean=np.zeros((body_count, 6)),
+        wait=np.zeros(body_count, np.int64),
         packed=packed_contacts(body_count, contact_capacity),
         newton=newton_scratch(body_count, contact_capacity),
     )
@@ -63,6 +64,10 @@ ENOUGH_IN_MOTION = 0.5  # the same for a large island in motion, whose next step
 # An island is calm where no contact moves faster than this many times what gravity adds in a step.
 # What sweeps leave there would be seen as a shiver, so it goes to Newton's method at once.
 CALM = 2.0
+# A heap is still where the last step moved no contact faster than this many times what gravity adds in a
+# step. Newton's method takes many iterations there, each as long as all the sweeps of a step, but what it
+# finds stays at rest. Where it does not converge (a heap that creeps), it is not tried again for some steps.
+STILL, WAIT = 0.25, 20
 # Velocity error that Newton's method leaves, times the step, in parts of the tolerance.
 NEWTON_ACCURACY = 1e-3
 NEWTON_ROUNDS = 4
@@ -76,11 +81,8 @@ LARGE, LOOPS = 400, 20
 
 @inner
 def _has_locks(masses, islands, island):
-    """Whether an island is left to sweeps: too large for the factor, or with locked axes."""
-    first, last = islands.body_start[island], islands.body_start[island + 1]
-    if last - first > MAX_BODIES:
-        return True
-    for k in range(first, last):
+    """Whether axes of its bodies are locked: such islands are left to sweeps."""
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
         body = islands.body[k]
         for m in range(3):
             if masses.inv_mass[body, m] == 0.0 or masses.lock_angular[body, m]:
@@ -103,6 +105,23 @@ def _is_dense(contacts, islands, island):
 
 
 @inner
+def _is_still(contacts, islands, island, gravity_speed, solve):
+    """Whether nothing in an island moved much in the last step, and nothing says to wait."""
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        if solve.wait[islands.body[k]] > 0:
+            return False
+    first, last = islands.start[island], islands.start[island + 1]
+    return fastest_contact(contacts, islands.order, first, last, solve.last_mean) < STILL * gravity_speed
+
+
+@inner
+def _wait(islands, island, solve):
+    """Let Newton's method wait before it is tried again on an island."""
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        solve.wait[islands.body[k]] = WAIT
+
+
+@inner
 def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_speed, net, mean, solve):
     """Prepare every island, and hold those that are at rest.
 
@@ -116,6 +135,7 @@ def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_spe
     """
     solve.held[:] = False
     for i in range(mean.shape[0]):
+        solve.wait[i] = max(solve.wait[i] - 1, 0)
         for k in range(6):
             solve.newton.free[i, k] = mean[i, k] - net[i, k]
             solve.newton.step[i, k], solve.newton.error[i, k] = 0.0, 0.0
@@ -165,11 +185,13 @@ def sweep_islands(
             continue
         first, last = islands.start[island], islands.start[island + 1]
         calm = fastest_contact(contacts, islands.order, first, last, mean) < CALM * gravity_speed
+        heap = last - first > LARGE and _is_dense(contacts, islands, island)
+        calm = calm or (heap and _is_still(contacts, islands, island, gravity_speed, solve))
         only = solve.outcome[island] == SWEEPS_ONLY
         if calm and not only:
             continue
         settled, enough = SETTLED * tolerance, ENOUGH * tolerance
-        if last - first > LARGE and not calm and _is_dense(contacts, islands, island):
+        if heap and not calm:
             only, enough = True, ENOUGH_IN_MOTION * tolerance
             settled = min(enough, 0.25 * CALM * gravity_speed * h)  # or it would never be calm
         residual, sweeps = sweep_island(
@@ -207,6 +229,7 @@ def newton_islands(
     h,
     tolerance,
     accuracy,
+    gravity_speed,
     sink,
     max_sweeps,
     mean,
@@ -216,6 +239,7 @@ def newton_islands(
     """Newton's method on the islands that sweeps did not settle; where it fails, more sweeps.
 
     Args:
+        gravity_speed: What gravity adds to a velocity in one step [m/s].
         sink: How far a spring may give under its load, per step [m/s]; softer ones are stiffened.
         max_sweeps: Bound on the sweeps where Newton's method did not converge.
     """
@@ -226,12 +250,13 @@ def newton_islands(
         copy_solution(islands, island, mean, rows.impulse, solve.found, solve.impulse)
         set_limits(rows, islands, island, solve.newton.limit)
         error = 0.0
+        still = _is_still(contacts, islands, island, gravity_speed, solve)
         for _ in range(NEWTON_ROUNDS):  # straight arms, then with those that rotate; soft, then stiff
             for i in range(first, last):
                 c = islands.order[i]
                 solve.newton.rate[c] = gap_rate(rows.gap[c], h, PUSH)
             iterations, error = solve_island(
-                masses, contacts, rows, islands, island, accuracy, mean, solve.newton
+                masses, contacts, rows, islands, island, accuracy, still, mean, solve.newton
             )
             report[NEWTON] += iterations
             if not error * h <= ENOUGH * tolerance:
@@ -242,6 +267,8 @@ def newton_islands(
             if not (_stiffen(rows, islands.order, first, last, sink) or bent):
                 break
         if not error * h <= ENOUGH * tolerance:
+            if still and last - first > LARGE:
+                _wait(islands, island, solve)
             copy_solution(islands, island, solve.found, solve.impulse, mean, rows.impulse)
             residual, sweeps = sweep_island(
                 masses, contacts, rows, islands, island, h, tolerance, SETTLED * tolerance,
@@ -299,8 +326,8 @@ def solve_contacts(
         report,
     )  # fmt: skip
     newton_islands(
-        masses, contacts, rows, islands, island_count, h, tolerance, accuracy, sink, max_sweeps, mean, solve,
-        report,
+        masses, contacts, rows, islands, island_count, h, tolerance, accuracy, gravity_speed, sink,
+        max_sweeps, mean, solve, report,
     )  # fmt: skip
     give_way(
         masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, plan.start,

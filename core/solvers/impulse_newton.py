@@ -23,19 +23,23 @@ import numpy as np
 from ..dynamics.contact_rows import PUSH, in_frame, normal_compliance, relative_velocity, to_world
 from ..jit import allocating_inner, inlined, inner, merged
 from ..math3 import mat3, vec3
-from .block_cholesky import analyze, factor, products, solve
+from .block_cholesky import analyze, block_index, factor, products, solve, without_fill
+from .conjugate_gradients import conjugate_gradients
 
-MAX_ITERATIONS = 40
-MAX_BODIES = 3000  # the elimination graph is a table of bodies by bodies
+MAX_ITERATIONS, MOST_IN_HEAPS = 40, 120
+MAX_BODIES = 1000  # the elimination graph is a table of bodies by bodies
 LINE_SEARCH = 12
 FULL_STEP = 0.5  # a whole step that cuts the error to this part needs no line search
 REUSE = 0.2  # the factor is kept while an iteration cuts the error to this part
 # How often friction limits follow the normal impulses in one step. Where they have not met by then
 # (bodies jammed by their own friction), the last solution stands: no penetration, friction a round late.
 LIMIT_ROUNDS = 8
-# Block products of a factor, per contact, beyond which it takes longer than sweeps would: a wall has 11, a
-# heap of 500 rocks 23, one of 1240 boxes 180.
+# Block products of a factor, per contact, beyond which conjugate gradients are faster: a wall has 11, a heap
+# of 500 rocks 23, one of 1240 boxes 180.
 MOST_PRODUCTS = 40
+# An incomplete factor may fail where the whole one does not. It is then taken of a matrix with a diagonal so
+# much larger, several times over.
+SHIFT, SHIFTS = 1.1, 8
 UNLIMITED = 1e300  # friction limit of a contact taken to hold
 
 
@@ -258,9 +262,9 @@ def _assemble(masses, contacts, rows, islands, island, velocity, scratch, patter
         if ka >= 0 and kb >= 0:
             row_a, row_b = pattern.rank[ka], pattern.rank[kb]
             if row_a > row_b:
-                _add_block(blocks[pattern.place[row_a, row_b]], -1.0, D_W, ra, rb)
+                _add_block(blocks[block_index(pattern, row_a, row_b)], -1.0, D_W, ra, rb)
             else:
-                _add_block(blocks[pattern.place[row_b, row_a]], -1.0, D_W, rb, ra)
+                _add_block(blocks[block_index(pattern, row_b, row_a)], -1.0, D_W, rb, ra)
 
 
 @inner
@@ -291,7 +295,7 @@ def _slope(masses, rows, islands, island, velocity, scratch, alpha):
 
 @inner
 def _line_search(masses, contacts, rows, islands, island, velocity, scratch):
-    """Length of the step at which the potential stops falling, at most 1; 0 where round-off hides the fall."""
+    """Length of the step at which the potential stops falling, at most 1; 0 where it does not."""
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
         u = in_frame(rows, c, relative_velocity(velocity, contacts, c))
@@ -319,26 +323,56 @@ def _line_search(masses, contacts, rows, islands, island, velocity, scratch):
 
 @allocating_inner
 def _island_pattern(contacts, islands, island):
-    """Where the Hessian of an island and its factor have blocks."""
+    """Where the Hessian of an island and its factor have blocks, and whether the factor is complete."""
+    first, last = islands.start[island], islands.start[island + 1]
     n = islands.body_start[island + 1] - islands.body_start[island]
-    linked = np.zeros((n, n), np.bool_)
-    for i in range(islands.start[island], islands.start[island + 1]):
-        c = islands.order[i]
-        ka, kb = islands.number[contacts.body[c, 0]], islands.number[contacts.body[c, 1]]
-        if ka >= 0 and kb >= 0:
-            linked[ka, kb] = True
-            linked[kb, ka] = True
-    return analyze(linked)
+    links = np.empty((last - first, 2), np.int64)
+    count = np.int64(0)
+    for i in range(first, last):
+        body = contacts.body[islands.order[i]]
+        ka, kb = islands.number[body[0]], islands.number[body[1]]
+        if ka >= 0 and kb >= 0 and (count == 0 or links[count - 1, 0] != ka or links[count - 1, 1] != kb):
+            links[count, 0], links[count, 1] = ka, kb
+            count += 1
+    if n <= MAX_BODIES:
+        linked = np.zeros((n, n), np.bool_)
+        for i in range(count):
+            linked[links[i, 0], links[i, 1]] = linked[links[i, 1], links[i, 0]] = True
+        pattern = analyze(linked)
+        if products(pattern) <= MOST_PRODUCTS * (last - first):
+            return pattern, True
+    return without_fill(n, links, count), False
+
+
+@allocating_inner
+def _factor_matrix(pattern, complete, matrix, blocks):
+    """Factor a matrix into `blocks`; False where that fails."""
+    larger = 1.0
+    for _ in range(1 if complete else SHIFTS):
+        for k in range(matrix.shape[0]):
+            for i in range(6):
+                for j in range(6):
+                    blocks[k, i, j] = matrix[k, i, j]
+        for k in range(pattern.rank.shape[0]):
+            for i in range(6):
+                blocks[k, i, i] *= larger
+        if factor(pattern, blocks):
+            return True
+        larger *= SHIFT
+    return False
 
 
 @inner
-def _newton_step(islands, island, pattern, blocks, solution, scratch):
+def _newton_step(islands, island, pattern, complete, matrix, blocks, solution, work, scratch):
     """Solve H step = -gradient with the factor in `blocks`."""
     first = islands.body_start[island]
     for k in range(solution.shape[0]):
         for m in range(6):
             solution[pattern.rank[k], m] = -scratch.gradient[islands.body[first + k], m]
-    solve(pattern, blocks, solution)
+    if complete:
+        solve(pattern, blocks, solution)
+    else:
+        conjugate_gradients(pattern, matrix, blocks, solution, work)
     for k in range(solution.shape[0]):
         for m in range(6):
             scratch.step[islands.body[first + k], m] = solution[pattern.rank[k], m]
@@ -354,40 +388,43 @@ def _go_along(islands, island, alpha, velocity, scratch):
 
 
 @merged
-def solve_island(masses, contacts, rows, islands, island, accuracy, velocity, scratch):
+def solve_island(masses, contacts, rows, islands, island, accuracy, still, velocity, scratch):
     """Newton's method on one island, friction limits brought up to date between solutions.
 
     Args:
         accuracy: Largest velocity error of a contact to leave [m/s].
+        still: Whether hardly anything moves: only then is a heap whose factor fills in too far worth it.
         velocity: Mean velocities (bodies, 6): where Newton's method begins; written.
         scratch: `rate`, `free` and `limit` are read.
 
     Returns:
-        (iterations, velocity error left [m/s]), infinite where the factor fills in too far; the impulses are
-        in `rows.impulse`.
+        (iterations, velocity error left [m/s]), infinite where it was not worth it; the impulses are in
+        `rows.impulse`.
     """
     error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
     if error > accuracy:
         _let_hold(rows, islands, island, scratch.limit)
         error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
-    pattern = _island_pattern(contacts, islands, island)
-    if products(pattern) > MOST_PRODUCTS * (islands.start[island + 1] - islands.start[island]):
+    pattern, complete = _island_pattern(contacts, islands, island)
+    if not (complete or still):
         return 0, math.inf
-    blocks = np.empty((pattern.rank.shape[0] + pattern.row.shape[0], 6, 6))
-    solution = np.empty((pattern.rank.shape[0], 6))
+    n = pattern.rank.shape[0]
+    most = LIMIT_ROUNDS * MAX_ITERATIONS if complete else MOST_IN_HEAPS
+    matrix = np.empty((n + pattern.row.shape[0], 6, 6))
+    blocks, solution, work = np.empty_like(matrix), np.empty((n, 6)), np.empty((0 if complete else 4, n, 6))
     iterations = 0
     factored = False
     for limits in range(LIMIT_ROUNDS):
         for _ in range(MAX_ITERATIONS):
-            if error <= accuracy:
+            if error <= accuracy or iterations == most:
                 break
             iterations += 1
             if not factored:
-                _assemble(masses, contacts, rows, islands, island, velocity, scratch, pattern, blocks)
-                if not factor(pattern, blocks):
+                _assemble(masses, contacts, rows, islands, island, velocity, scratch, pattern, matrix)
+                if not _factor_matrix(pattern, complete, matrix, blocks):
                     set_limits(rows, islands, island, scratch.limit)
                     return iterations, error
-            _newton_step(islands, island, pattern, blocks, solution, scratch)
+            _newton_step(islands, island, pattern, complete, matrix, blocks, solution, work, scratch)
             before = error
             _go_along(islands, island, 1.0, velocity, scratch)
             error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
@@ -401,7 +438,7 @@ def solve_island(masses, contacts, rows, islands, island, accuracy, velocity, sc
                 _go_along(islands, island, alpha, velocity, scratch)
                 error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
             factored = error < REUSE * before  # the factor still serves
-        if limits == LIMIT_ROUNDS - 1:
+        if limits == LIMIT_ROUNDS - 1 or iterations == most:
             break
         set_limits(rows, islands, island, scratch.limit)
         error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)

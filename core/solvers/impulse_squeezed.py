@@ -180,4 +180,4 @@ def give_way(
             masses, contacts, rows, islands, island, h, tolerance, 1e-2 * tolerance, max_sweeps,
             solve.gap, solve.packed, mean,
         )  # fmt: skip
-        _limit_speeds(islands, island, speed, mean, 0.0, solve.limit)
+        _limit_speeds(islands, island, speed, mean, speed, solve.limit)

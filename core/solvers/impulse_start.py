@@ -5,19 +5,23 @@ fall a little into each other, slip before the load that holds them is there, an
 loads are found first, and bodies in equilibrium let into the springs of their contacts, which takes no time.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from ..dynamics.body_state import quat_multiply
+from ..dynamics.contact_rows import PUSH
 from ..dynamics.motion import update_all_derived
 
 if TYPE_CHECKING:
     from .impulse import ImpulsePipeline
 
 LOAD_ROUNDS, LOAD_ACCURACY = 20, 1e-6  # of the loads, relative
-SETTLE_ROUNDS = 20  # each halves what is left of the way into the springs
+SETTLE_ROUNDS = 20
+LIGHTER = 100.0  # how many times lighter bodies are taken for while they settle
 
 
 def forgive_overlaps(pipeline: "ImpulsePipeline", h: float) -> list[tuple[int, int, float]]:
@@ -47,14 +51,42 @@ def start_at_rest(pipeline: "ImpulsePipeline", h: float) -> None:
         pipeline.plan_motion(h)
     resting = pipeline.solve.held.copy()
     pipeline.plan_motion(h)
-    for _ in range(SETTLE_ROUNDS if resting.any() else 0):
-        _find_loads(pipeline, h, preloaded=False)
+    for settled in range(SETTLE_ROUNDS if resting.any() else 0):
+        with _lighter(pipeline, resting):
+            _find_loads(pipeline, h, preloaded=False)
         moving = np.flatnonzero(resting & ~pipeline.solve.held)
         if len(moving):
-            _displace(pipeline, moving, h)
+            # A spring gives back a part of its depth in a step, and bodies that only touch have none yet.
+            _displace(pipeline, moving, h / PUSH if settled else h)
         pipeline.look_ahead(h)
         if not len(moving):
             break
+
+
+@contextmanager
+def _lighter(pipeline: "ImpulsePipeline", bodies: np.ndarray) -> Iterator[None]:
+    """Take bodies for lighter than they are, and gravity for as much stronger, in the solve to come.
+
+    Weights and springs stay as they are: only inertia, which holds back what is to settle, is less.
+
+    Args:
+        bodies: Which; no island has others beside them. Shape (n,), bool.
+    """
+    masses, plan = pipeline.masses, pipeline.plan
+    part = np.where(bodies, LIGHTER, 1.0)
+    for velocity in (plan.mean, plan.change, plan.end_minus_mean):
+        velocity *= part[:, None]
+    pipeline.masses = masses._replace(
+        mass=masses.mass / part,
+        inv_mass=masses.inv_mass * part[:, None],
+        inertia=masses.inertia / part[:, None],
+        inv_I=masses.inv_I * part[:, None],
+    )
+    pipeline.lightness = LIGHTER
+    pipeline.rows.slot[:] = -1  # which forgets how contacts respond
+    yield
+    pipeline.masses, pipeline.lightness = masses, 1.0
+    pipeline.rows.slot[:] = -1
 
 
 def preload(pipeline: "ImpulsePipeline", h: float) -> None:
@@ -70,21 +102,24 @@ def _find_loads(pipeline: "ImpulsePipeline", h: float, *, preloaded: bool) -> fl
     """One round; returns the largest change of an impulse, in parts of the largest impulse.
 
     Impulses p that follow from those of the round before, b, are sought so that p = b. An impulse that acts
-    all through the step moves a body by half of it, so the next round takes 2 p - b, not p.
+    all through the step moves a body by half of it, so the next round takes 2 p - b, not p, unless bodies are
+    moved into springs, which push by where they are and not as they did.
     """
     pipeline.find_impulses(h, pipeline.build_islands(), preloaded)
     count, rows = pipeline.contact_count, pipeline.rows
     found, before = rows.impulse[:count], rows.before[:count]
     frame = rows.frame[:count].reshape(-1, 3, 3)
-    pipeline.contacts.impulse[:count] = np.einsum("cik,ci->ck", frame, 2.0 * found - before)
+    pipeline.contacts.impulse[:count] = np.einsum(
+        "cik,ci->ck", frame, 2.0 * found - before if preloaded else found
+    )
     pipeline.store_impulses()
     largest = np.abs(found).max(initial=0.0)
     return float(np.abs(found - before).max(initial=0.0) / largest) if largest > 0.0 else 0.0
 
 
-def _displace(pipeline: "ImpulsePipeline", bodies: np.ndarray, h: float) -> None:
-    """Move bodies by what the step would, without its velocities."""
-    state, way = pipeline.state, h * pipeline.plan.mean[bodies]
+def _displace(pipeline: "ImpulsePipeline", bodies: np.ndarray, duration: float) -> None:
+    """Move bodies by what their mean velocities make in `duration` [s], without taking these up."""
+    state, way = pipeline.state, duration * pipeline.plan.mean[bodies]
     state.c[bodies] += way[:, :3]
     x, y, z, w = Rotation.from_rotvec(way[:, 3:]).as_quat().T
     state.q[bodies] = quat_multiply(np.stack([w, x, y, z], axis=1), state.q[bodies])

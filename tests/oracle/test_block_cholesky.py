@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from topple.jit import allocating_kernel, kernel
 from topple.solvers import block_cholesky
+from topple.solvers import conjugate_gradients as gradients
 from topple.solvers.block_cholesky import BLOCK
 
 
@@ -12,7 +13,17 @@ def analyze(linked):
     return block_cholesky.analyze(linked)
 
 
+@allocating_kernel
+def without_fill(n, links, count):
+    return block_cholesky.without_fill(n, links, count)
+
+
 @kernel
+def block_index(pattern, row, column):
+    return block_cholesky.block_index(pattern, row, column)
+
+
+@allocating_kernel
 def factor(pattern, blocks):
     return block_cholesky.factor(pattern, blocks)
 
@@ -20,6 +31,16 @@ def factor(pattern, blocks):
 @kernel
 def solve(pattern, blocks, x):
     block_cholesky.solve(pattern, blocks, x)
+
+
+@kernel
+def multiply(pattern, blocks, x, out):
+    block_cholesky.multiply(pattern, blocks, x, out)
+
+
+@kernel
+def conjugate_gradients(pattern, matrix, factor, b, work):
+    gradients.conjugate_gradients(pattern, matrix, factor, b, work)
 
 
 def chain(n: int) -> set[tuple[int, int]]:
@@ -50,11 +71,27 @@ def definite_matrix(n: int, links: set[tuple[int, int]]) -> np.ndarray:
     return flat + np.diag(np.abs(flat).sum(axis=1) + 1.0)
 
 
-@pytest.mark.parametrize(
+def blocks_of(dense: np.ndarray, pattern: block_cholesky.Pattern) -> np.ndarray:
+    """The blocks of a matrix at the places of a pattern."""
+    n = len(pattern.rank)
+    blocks = np.zeros((n + len(pattern.row), BLOCK, BLOCK))
+    by_body = dense.reshape(n, BLOCK, n, BLOCK)
+    for i in range(n):
+        for j in range(n):
+            row, column = pattern.rank[i], pattern.rank[j]
+            if row >= column and (index := block_index(pattern, row, column)) >= 0:
+                blocks[index] = by_body[i, :, j]
+    return blocks
+
+
+GRAPHS = pytest.mark.parametrize(
     ("n", "links"),
     [(1, set()), (2, set()), (7, chain(7)), (20, grid(5, 4)), (9, star(9)), (6, full(6))],
     ids=["one", "apart", "chain", "grid", "star", "full"],
 )
+
+
+@GRAPHS
 def test_solves_like_numpy(n, links):
     """L L' x = b; the residual of a Cholesky solution is a few round-offs of |A| |x|."""
     dense = definite_matrix(n, links)
@@ -62,19 +99,41 @@ def test_solves_like_numpy(n, links):
     for i, j in links:
         linked[i, j] = linked[j, i] = True
     pattern = analyze(linked.copy())
-    blocks = np.zeros((n + len(pattern.row), BLOCK, BLOCK))
-    by_body = dense.reshape(n, BLOCK, n, BLOCK)
-    for i in range(n):
-        for j in range(n):
-            row, column = pattern.rank[i], pattern.rank[j]
-            if row >= column and pattern.place[row, column] >= 0:
-                blocks[pattern.place[row, column]] = by_body[i, :, j]
+    blocks = blocks_of(dense, pattern)
     assert factor(pattern, blocks)
     right = np.random.default_rng(0).normal(size=(n, BLOCK))
     solution = np.empty_like(right)
     solution[pattern.rank] = right
     solve(pattern, blocks, solution)
     np.testing.assert_allclose(dense @ solution[pattern.rank].ravel(), right.ravel(), atol=1e-12)
+
+
+@GRAPHS
+def test_conjugate_gradients_solve_like_numpy(n, links):
+    """With the incomplete factor, to a part ACCURACY of the error in the norm of the preconditioner.
+
+    Links are given twice over and in both directions, as contacts give them.
+    """
+    dense = definite_matrix(n, links)
+    pairs = np.array([pair for i, j in sorted(links) for pair in ((i, j), (j, i))] + [(0, 0)], np.int64)
+    pattern = without_fill(n, pairs, len(pairs) - 1)
+    assert len(pattern.row) == len(links)
+    matrix = blocks_of(dense, pattern)
+    incomplete = matrix.copy()
+    assert factor(pattern, incomplete)
+    right = np.random.default_rng(0).normal(size=(n, BLOCK))
+    product = np.empty_like(right)
+    multiply(pattern, matrix, right, product)
+    np.testing.assert_allclose(product.ravel(), dense @ right.ravel(), atol=1e-12)
+    solution = right.copy()
+    conjugate_gradients(pattern, matrix, incomplete, solution, np.empty((4, n, BLOCK)))
+    left = right - (dense @ solution.ravel()).reshape(n, BLOCK)
+    norms = []
+    for residual in (left, right):
+        turned = residual.copy()
+        solve(pattern, incomplete, turned)
+        norms.append(np.sqrt((residual * turned).sum()))
+    assert norms[0] <= 1.01 * gradients.ACCURACY * norms[1]
 
 
 def test_chain_fills_nothing():
