@@ -14,8 +14,8 @@ import numpy as np
 
 from .bake_frames import BakedFrame
 
-_HEAD = np.dtype([("checksum", "<u4"), ("bodies", "<u4"), ("contacts", "<u8")])
-_CHECKSUM = 4  # bytes, of what comes after them
+_HEAD = np.dtype([("checksum", "<u4"), ("size_checksum", "<u4"), ("bodies", "<u4"), ("contacts", "<u4")])
+_CHECKSUM, _SIZES = 4, slice(8, 16)  # bytes: the checksum is of all that comes after it
 
 
 def append_frame(path: Path, frame: BakedFrame) -> None:
@@ -27,6 +27,7 @@ def append_frame(path: Path, frame: BakedFrame) -> None:
     bodies, contacts = len(frame.position), len(frame.contact_body)
     record = np.zeros(1, _record(bodies, contacts))
     record["bodies"], record["contacts"] = bodies, contacts
+    record["size_checksum"] = zlib.crc32(record.view(np.uint8)[_SIZES])
     for name in BakedFrame.__annotations__:
         record[name] = getattr(frame, name)
     record["checksum"] = zlib.crc32(record.view(np.uint8)[_CHECKSUM:])
@@ -55,6 +56,7 @@ def cut_frames(path: Path, count: int) -> None:
 
     Raises:
         OSError: The disk refuses.
+        ValueError: It is damaged.
     """
     ends = [0, *(start + record.dtype.itemsize for start, record in _records(path.read_bytes()))]
     with path.open("r+b") as file:
@@ -62,10 +64,16 @@ def cut_frames(path: Path, count: int) -> None:
 
 
 def _records(content: bytes) -> Iterator[tuple[int, np.void]]:
-    """First byte and content of each whole frame."""
+    """First byte and content of each whole frame.
+
+    Raises:
+        ValueError: The sizes of a frame are damaged.
+    """
     start = 0
     while start + _HEAD.itemsize <= len(content):
         head = np.frombuffer(content, _HEAD, 1, start)[0]
+        if head["size_checksum"] != zlib.crc32(content[start + _SIZES.start : start + _SIZES.stop]):
+            raise ValueError("the checksum of a frame's sizes does not fit")
         kind = _record(int(head["bodies"]), int(head["contacts"]))
         if start + kind.itemsize > len(content):
             return

@@ -65,10 +65,12 @@ def test_spoiled_files_are_refused(store, name):
         store.load()
 
 
-def test_a_changed_byte_in_a_frame_is_noticed(store):
+@pytest.mark.parametrize("place", [0, 4, 8, 11, 12, 15, 16, "middle"])
+def test_a_changed_byte_in_a_frame_is_noticed(store, place):
+    """Of its head (checksums and sizes) or of its content."""
     path = store.folder / "frames"
     content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
+    content[len(content) // 2 if place == "middle" else place] ^= 1
     path.write_bytes(content)
     with pytest.raises(topple.SceneError, match="missing or damaged: bake again"):
         store.load()
