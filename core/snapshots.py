@@ -13,7 +13,8 @@ from .errors import SceneError
 from .jit import source_hash
 from .report import ContactEvent
 
-_HEAD = struct.Struct("<IQ")  # checksum of what follows, number of words
+_HEAD = struct.Struct("<IQ")  # checksum of all that follows it, number of words
+_CHECKSUM = 4  # bytes
 _WORD = np.dtype("<u8")
 _PLAIN = (bool, int, float, str, type(None))
 _GROUPS = {"list": list, "tuple": tuple, "set": set}
@@ -36,8 +37,9 @@ def pack(snapshot: dict[str, Any]) -> bytes:
     buffer.write(bytes(-buffer.tell() % _WORD.itemsize))
     words = np.frombuffer(buffer.getbuffer(), _WORD)
     used = words != 0
-    content = np.packbits(used).tobytes() + words[used].tobytes()
-    return _HEAD.pack(zlib.crc32(content), len(words)) + content
+    packed = bytearray(_HEAD.pack(0, len(words)) + np.packbits(used).tobytes() + words[used].tobytes())
+    struct.pack_into("<I", packed, 0, zlib.crc32(memoryview(packed)[_CHECKSUM:]))
+    return bytes(packed)
 
 
 def unpack(content: bytes, like: dict[str, Any]) -> dict[str, Any]:
@@ -51,7 +53,7 @@ def unpack(content: bytes, like: dict[str, Any]) -> dict[str, Any]:
         SceneError: These are no bytes of a whole snapshot by this very version of the solver.
     """
     checksum, count = _HEAD.unpack(content[: _HEAD.size].ljust(_HEAD.size))
-    if checksum != zlib.crc32(memoryview(content)[_HEAD.size :]):
+    if len(content) < _HEAD.size or checksum != zlib.crc32(memoryview(content)[_CHECKSUM:]):
         raise SceneError("the snapshot is not whole; start again")
     flags = np.frombuffer(content, np.uint8, -(-count // 8), _HEAD.size)
     words = np.zeros(count, _WORD)

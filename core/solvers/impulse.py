@@ -146,7 +146,7 @@ class ImpulsePipeline:
         self.state, self.paths = state, paths
         self.gravity, self.multiply = gravity, multiply
         self.gravity_size = float(np.linalg.norm(gravity, axis=1).max())
-        self.lightness = 1.0  # see `lighter` in impulse_start
+        self.lightness = 1.0  # how many times lighter bodies are taken for; see impulse_start
         self.names = names
         self.masses = body_masses(model, state)
         self.time = 0.0

@@ -30,7 +30,7 @@ def _is_slow(islands, island, velocity, limit):
 
 
 @inner
-def _fastest_body(islands, island, velocity):
+def fastest_body(islands, island, velocity):
     """Largest speed of a body's centre of mass [m/s]: what contacts do not show of an island in free fall."""
     fastest = 0.0
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
@@ -99,7 +99,7 @@ def is_at_rest(masses, contacts, rows, islands, island, gravity_speed, mean, sol
     first, last, most = islands.start[island], islands.start[island + 1], REST_FORCE * gravity_speed
     # With the impulses of the last step, the planned velocities are all that is out of balance.
     if (
-        _fastest_body(islands, island, mean) <= most
+        fastest_body(islands, island, mean) <= most
         and _is_unchanged(rows, islands, island, solve.newton.rate, SAME * gravity_speed)
         and fastest_contact(contacts, islands.order, first, last, mean) <= most
     ):
@@ -111,7 +111,7 @@ def is_at_rest(masses, contacts, rows, islands, island, gravity_speed, mean, sol
             mean[islands.body[k], m] = 0.0
     error = island_gradient(masses, contacts, rows, islands, island, mean, solve.newton)
     if (
-        max(error, _fastest_body(islands, island, solve.newton.error)) <= most
+        max(error, fastest_body(islands, island, solve.newton.error)) <= most
         and _fastest_support(contacts, islands, island, mean) <= REST_SPEED * gravity_speed
     ):
         return True

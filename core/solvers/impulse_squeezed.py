@@ -12,6 +12,7 @@ from ..dynamics.contact_rows import PUSH, in_frame, relative_velocity
 from ..jit import inner, kernel
 from ..math3 import mat3, vec3
 from .impulse_contacts import gap_rate
+from .impulse_rest import fastest_body
 from .impulse_sweeps import sweep_island
 
 SQUEEZED = 5.0  # tolerances by which a contact of an island with animated bodies would end too deep
@@ -61,19 +62,9 @@ def _any_animated(masses, mean):
 
 
 @inner
-def _fastest(islands, island, velocity):
-    """The largest speed of an island's bodies [m/s]."""
-    fastest = 0.0
-    for k in range(islands.body_start[island], islands.body_start[island + 1]):
-        v = velocity[islands.body[k]]
-        fastest = max(fastest, vec3.norm((v[0], v[1], v[2])))
-    return fastest
-
-
-@inner
 def _speed_before(contacts, islands, island, gravity_speed, start, mean):
     """The fastest of an island's bodies at the start of the step and of the points that touch it [m/s]."""
-    fastest = max(gravity_speed, _fastest(islands, island, start))
+    fastest = max(gravity_speed, fastest_body(islands, island, start))
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
         for side in range(2):
@@ -160,7 +151,7 @@ def give_way(
         speed = _speed_before(contacts, islands, island, gravity_speed, start, mean)
         if worst <= SQUEEZED * tolerance:
             pressure = _pressure(masses, rows, islands, island, speed)
-            if pressure > (FLUNG if _fastest(islands, island, mean) > FLUNG * speed else WEDGED):
+            if pressure > (FLUNG if fastest_body(islands, island, mean) > FLUNG * speed else WEDGED):
                 _drop_impulses(rows, islands, island)
                 _limit_speeds(islands, island, speed, mean, 0.0, solve.limit)
             else:

@@ -84,9 +84,11 @@ def _lighter(pipeline: "ImpulsePipeline", bodies: np.ndarray) -> Iterator[None]:
     )
     pipeline.lightness = LIGHTER
     pipeline.rows.slot[:] = -1  # which forgets how contacts respond
-    yield
-    pipeline.masses, pipeline.lightness = masses, 1.0
-    pipeline.rows.slot[:] = -1
+    try:
+        yield
+    finally:
+        pipeline.masses, pipeline.lightness = masses, 1.0
+        pipeline.rows.slot[:] = -1
 
 
 def preload(pipeline: "ImpulsePipeline", h: float) -> None:

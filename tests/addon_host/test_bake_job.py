@@ -85,12 +85,15 @@ def test_stages_come_in_order():
     assert [done for stage, done, _ in seen if stage == "simulate"] == [0, 0, 1, 2, 3]
 
 
+def first_frame():
+    events = bake_work.bake(request(0), lambda: False)
+    return next(event.frame for event in events if isinstance(event, bake_work.FrameBaked))
+
+
 def test_time_left_follows_the_pace():
     now = [100.0]
     job = BakeJob(request(10), clock=lambda: now[0])
-    frame = next(
-        e.frame for e in bake_work.bake(request(0), lambda: False) if isinstance(e, bake_work.FrameBaked)
-    )
+    frame = first_frame()
     job.take(bake_work.StageBegan("simulate"))
     assert job.seconds_left is None
     for _ in range(5):
@@ -105,9 +108,7 @@ def test_time_left_follows_the_pace():
 def test_time_left_where_many_frames_come_at_a_tick():
     now = [100.0]
     job = BakeJob(request(1000), clock=lambda: now[0])
-    frame = next(
-        e.frame for e in bake_work.bake(request(0), lambda: False) if isinstance(e, bake_work.FrameBaked)
-    )
+    frame = first_frame()
     job.take(bake_work.StageBegan("simulate"))
     job.take(bake_work.FrameBaked(frame))
     for _ in range(10):

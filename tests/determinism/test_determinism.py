@@ -102,9 +102,14 @@ def test_spoiled_snapshots_are_refused(tmp_path, monkeypatch):
         patch.setattr("topple.snapshots.source_hash", lambda: "another")
         with pytest.raises(topple.SceneError, match="another version"):
             simulation.load_snapshot(file)
-    file.write_bytes(file.read_bytes()[:-100])
-    with pytest.raises(topple.SceneError, match="not whole"):
-        simulation.load_snapshot(file)
+    whole = file.read_bytes()
+    spoiled = [whole[:-100], whole[:8], whole[:4], b"", bytes(4)]
+    for place in (0, 4, 11, 12, len(whole) // 2):  # checksum, number of words, content
+        spoiled.append(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+    for content in spoiled:
+        file.write_bytes(content)
+        with pytest.raises(topple.SceneError, match="not whole"):
+            simulation.load_snapshot(file)
 
 
 def falling_balls():
