@@ -147,8 +147,8 @@ def compile_collision() -> None:
         state.c[:, 2] += 1.0
     broad_phase.grow(state, still)
     detect_contacts(
-        colliders, shapes, still > 0.0, state.c, state.R, new_trace(model.bound), empty_pairs(1), still, 0.0,
-        empty_contacts(1), make_scratch(shapes),
+        colliders, shapes, still > 0.0, state.c, state.R, new_trace(model.bound), empty_pairs(1, 1), still,
+        0.0, empty_contacts(1), make_scratch(shapes),
     )  # fmt: skip
     _compile_advance(shapes)
 
@@ -186,7 +186,7 @@ def compile_analytic() -> None:
     plan_free_motion(model, state, gravity, 0.0, plan)
     move_bodies(model, state, plan, gravity, 0.0)
     contacts = read_contacts(
-        empty_contacts(1), 0, 0.0, empty_pairs(1), model, state, surfaces_of(shapes, colliders), False
+        empty_contacts(1), 0, 0.0, empty_pairs(1, 1), model, state, surfaces_of(shapes, colliders), False
     )
     find_islands(contacts, model)
     slip_along(contacts, frame_velocity(contacts, state), np.zeros(0, bool))

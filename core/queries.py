@@ -177,7 +177,7 @@ class _Pair:
         if turned:
             a, b, pose_a, pose_b = b, a, pose_b, pose_a
         if (i, j) not in self.pairs:
-            self.pairs[i, j] = empty_pairs(1)
+            self.pairs[i, j] = empty_pairs(1, 1)
             self.pairs[i, j].collider[0], self.pairs[i, j].counter[HIGH] = (0, 1), 1
         c = np.array([pose_a[0] - pose_b[0], np.zeros(3)])
         rotation = np.array([_matrix(pose_a[1]), _matrix(pose_b[1])])

@@ -16,7 +16,20 @@ import numpy as np
 from ..geometry.shape_table import PLANE, Colliders, MeshTrees, ShapeTable
 from ..jit import allocating_kernel, inlined, kernel
 from .mid_phase import STACK, update_mesh_pairs
-from .pairs import STATUS_FULL, STATUS_OK, add_pair, empty_pairs, grown_pairs, remove_pair
+from .pairs import (
+    FREE,
+    FREE_ROOMS,
+    HIGH,
+    ROOMS,
+    STATUS_FULL,
+    STATUS_OK,
+    add_pair,
+    empty_pairs,
+    grown_pairs,
+    is_short,
+    larger,
+    remove_pair,
+)
 
 # Fattening, relative to the body's size: less costs sorting, more costs pairs that do not touch.
 FAT_RELATIVE = 0.02
@@ -193,7 +206,7 @@ class BroadPhase:
             np.full((n, 3), np.inf), np.full((n, 3), -np.inf), np.zeros((3, 2 * n), np.int64)
         )
         self._bound_planes(state)
-        self.pairs = empty_pairs(max(64, 8 * n))
+        self.pairs = empty_pairs(larger(n), larger(0))
         self._sorted = False
 
     def _bound_planes(self, state) -> None:
@@ -217,17 +230,32 @@ class BroadPhase:
             self._sort()
             status = find_all_pairs(*self.who, self.boxes, self.pairs)
         elif changed:
+            self._grow_in_time()
             status = update_pairs(*self.who, self.boxes, self.pairs)
         if changed or reach[self._meshes].any():
             status = max(status, self._update_mesh_pairs(state, reach))
         while status == STATUS_FULL:
             status = self.grow(state, reach)
 
+    def _grow_in_time(self) -> None:
+        """Make room for more pairs before there is none left: all must be looked for again, then."""
+        capacity, counter = len(self.pairs.collider), self.pairs.counter
+        if is_short(capacity, counter[HIGH] - counter[FREE]):
+            self.pairs = grown_pairs(self.pairs, larger(capacity), len(self.pairs.point))
+
     def grow(self, state, reach: np.ndarray) -> int:
-        """Double the room for pairs and look for those that found none; returns a status."""
-        self.pairs = grown_pairs(self.pairs, 2 * len(self.pairs.collider))
+        """Make room for more pairs and look for those that found none; returns a status."""
+        self.pairs = grown_pairs(self.pairs, larger(len(self.pairs.collider)), len(self.pairs.point))
         status = find_all_pairs(*self.who, self.boxes, self.pairs)
         return max(status, self._update_mesh_pairs(state, reach))
+
+    def grow_rooms(self) -> bool:
+        """Make room for the contact points of more pairs where there is little; whether there was."""
+        rooms, counter = len(self.pairs.point), self.pairs.counter
+        short = is_short(rooms, counter[ROOMS] - counter[FREE_ROOMS])
+        if short:
+            self.pairs = grown_pairs(self.pairs, len(self.pairs.collider), larger(rooms))
+        return short
 
     def _update_mesh_pairs(self, state, reach: np.ndarray) -> int:
         if len(self._meshes) == 0:

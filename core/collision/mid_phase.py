@@ -8,6 +8,8 @@ Source: Gottschalk, Lin & Manocha 1996, section 4 (trees of boxes); boxes here a
 frame of the mesh, so that a moving mesh keeps its tree.
 """
 
+import numpy as np
+
 from ..geometry.mesh import LEAF_SIZE
 from ..jit import inlined, inner, kernel
 from ..math3 import mat3, vec3
@@ -79,14 +81,14 @@ def update_mesh_pairs(owner, trees, boxes, c, R, reach, pairs, box, stack):
     broad = trees.broad[0]
     status = STATUS_OK
     for slot in range(pairs.counter[HIGH]):
-        triangle = pairs.collider[slot, 1] - broad
-        if pairs.collider[slot, 0] >= 0 and triangle >= 0:
-            mesh = owner[pairs.collider[slot, 1]]
-            _box_in_mesh(boxes, pairs.collider[slot, 0], c, R, mesh, reach[mesh], box)
-            if not _boxes_overlap(trees.box[triangle], box):
-                remove_pair(pairs, pairs.collider[slot, 0], pairs.collider[slot, 1])
+        a, b = np.int64(pairs.collider[slot, 0]), np.int64(pairs.collider[slot, 1])
+        if a >= 0 and b >= broad:
+            mesh = owner[b]
+            _box_in_mesh(boxes, a, c, R, mesh, reach[mesh], box)
+            if not _boxes_overlap(trees.box[b - broad], box):
+                remove_pair(pairs, a, b)
     for slot in range(pairs.counter[HIGH]):  # pairs added on the way are none of the broad phase's
-        a, b = pairs.collider[slot, 0], pairs.collider[slot, 1]
+        a, b = np.int64(pairs.collider[slot, 0]), np.int64(pairs.collider[slot, 1])
         if a < 0 or b >= broad:
             continue
         for m in range(trees.collider.shape[0]):

@@ -29,7 +29,7 @@ from .manifold import (
     note_deepest,
     reduce_candidates,
 )
-from .pairs import HIGH, OVERLAPS_SENSOR
+from .pairs import HIGH, OVERLAPS_SENSOR, lacks_room, leave_room, take_room
 from .persistence import (
     CARRIED,
     SAME_PLACE,
@@ -344,11 +344,11 @@ def _append_contacts(
 ):
     """Append a pair's candidates, reduced, to `contacts`; returns the new count.
 
-    Points take over the impulses of the last step; the slot then holds the new features (their
+    Points take over the impulses of the last step; the pair then has the new features (their
     impulses are stored by `store_impulses` after the solve).
     """
     kept = reduce_candidates(
-        manifold, pairs.feature[slot], max(pairs.point_count[slot], 0), FLAT * slack, size
+        manifold, pairs.feature[slot], max(np.int64(pairs.point_count[slot]), 0), FLAT * slack, size
     )
     for k in range(kept):
         i = manifold.chosen[k]
@@ -370,11 +370,11 @@ def _append_contacts(
     if is_mesh:
         note_left(pairs, slot, left, a, b, movers)
         note_came(came, count, SAME_PLACE * size, movers)
+    take_room(pairs, slot)
     for k in range(kept):
         pairs.feature[slot, k] = manifold.feature[manifold.chosen[k]]
         for m in range(3):
-            pairs.arm[slot, k, m] = contacts.arm[count + k, 1, m]
-            pairs.impulse[slot, k, m] = contacts.impulse[count + k, m]
+            pairs.impulse[pairs.room[slot], k, m] = contacts.impulse[count + k, m]
     pairs.point_count[slot] = kept
     return count + kept
 
@@ -399,7 +399,8 @@ def detect_contacts(colliders, shapes, sensor, c, R, trace, pairs, reach, slack,
             contact points are kept.
 
     Returns:
-        Number of contact points, or -1 where `contacts` has no room (grow it and call again).
+        Number of contact points, or -1 where `contacts` or `pairs` has no room for them (make some and call
+        again).
     """
     manifold = scratch.manifold
     count = np.int64(0)
@@ -410,14 +411,14 @@ def detect_contacts(colliders, shapes, sensor, c, R, trace, pairs, reach, slack,
             continue
         ka, kb = pairs.collider[slot, 0], pairs.collider[slot, 1]
         a, b = colliders.body[ka], colliders.body[kb]
-        if count + 4 > contacts.slot.shape[0]:
+        if count + 4 > contacts.slot.shape[0] or lacks_room(pairs, slot):
             return -1
         contacts.counter[PAIRS] += 1
         sensed = sensor[a] or sensor[b]
         margin = 0.0 if sensed else reach[a] + reach[b] + slack
         way = trace.way[a] + trace.way[b]
         moved = way - pairs.way[slot]
-        if not sensed and pairs.point_count[slot] == 0 and pairs.gap[slot] - moved > margin:
+        if not sensed and pairs.point_count[slot] == 0 and pairs.margin[slot] - moved > margin:
             contacts.counter[CARRIED_ON] += 1
             continue
         if pairs.point_count[slot] > 0 and moved < CARRIED * slack and margin <= pairs.margin[slot]:
@@ -453,6 +454,7 @@ def detect_contacts(colliders, shapes, sensor, c, R, trace, pairs, reach, slack,
             if is_mesh:
                 note_left(pairs, slot, np.int64(15), a, b, scratch.movers)
             pairs.point_count[slot] = 0
-            pairs.gap[slot] = max(scratch.deepest[0], margin)
+            pairs.margin[slot] = max(scratch.deepest[0], margin)
+            leave_room(pairs, slot)
     settle_movers(pairs, contacts, scratch.movers)
     return count

@@ -1,7 +1,7 @@
 """The table of pairs of colliders that may touch: fixed slots, found through a hash table.
 
-The narrow phase keeps a pair's witness, features and impulses in its slot, so a pair keeps its slot
-for as long as it lasts.
+The narrow phase keeps a pair's witness in its slot, so a pair keeps its slot for as long as it lasts. Most
+pairs only come near each other: the few that have contact points keep these in a room of their own.
 """
 
 from typing import NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 from ..jit import inlined, inner, kernel
 
 STATUS_OK, STATUS_FULL = 0, 1
-HIGH, FREE, COUNT = 0, 1, 2  # indices into PairTable.counter
+HIGH, FREE, COUNT, ROOMS, FREE_ROOMS = 0, 1, 2, 3, 4  # indices into PairTable.counter
 POINT_SIZE = 18  # numbers of a contact point: separation, carrier, normal, two arms, two cores, distance
 OVERLAPS_SENSOR = -1  # in place of a number of contact points: the pair overlaps, but only reports it
 
@@ -22,58 +22,68 @@ class PairTable(NamedTuple):
     hash_slot: np.ndarray  # (power of two,) slot + 1, 0 where empty
     collider: np.ndarray  # (slots, 2), first -1 where the slot is free
     free: np.ndarray  # (slots,) stack of free slots
-    counter: np.ndarray  # HIGH: slots ever used, FREE: entries of `free`, COUNT: pairs
+    counter: np.ndarray  # HIGH: slots ever used, FREE: entries of `free`, COUNT: pairs; of rooms alike
     witness: np.ndarray  # (slots, 3) kind, feature of a, feature of b: see separating_plane.py
     axis: np.ndarray  # (slots, 3) last separating direction, from b to a, world axes
     point_count: np.ndarray  # (slots,) contact points of the last step, or OVERLAPS_SENSOR
     feature: np.ndarray  # (slots, 4) their feature ids
-    arm: np.ndarray  # [m] (slots, 4, 3) where they were, from b's centre of mass, world axes
-    impulse: np.ndarray  # [N s] (slots, 4, 3) impulse on a at each of them, world axes
     way: np.ndarray  # [m] (slots,) sum of the ways of both bodies when the pair was last looked at
-    gap: np.ndarray  # [m] (slots,) without contact points: how far apart they were at least
-    margin: np.ndarray  # [m] (slots,) up to which contact points were looked for
-    point: np.ndarray  # (slots, 4, POINT_SIZE) the points then: see persistence.py
+    margin: np.ndarray  # [m] (slots,) up to which points were looked for; without any, their least distance
     allowance: np.ndarray  # [m] (slots,) overlap still forgiven: see narrow_phase.py
     stiffening: np.ndarray  # (slots,) how much stiffer than others its contacts are: see contact_rows.py
+    room: np.ndarray  # (slots,) where the contact points are, -1 where there are none
+    free_room: np.ndarray  # (rooms,) stack of free rooms
+    point: np.ndarray  # (rooms, 4, POINT_SIZE) the points when last looked at: see persistence.py
+    impulse: np.ndarray  # [N s] (rooms, 4, 3) impulse on a at each of them, world axes
 
 
-def empty_pairs(capacity: int) -> PairTable:
-    """A pair table with room for `capacity` pairs."""
+def larger(capacity: int) -> int:
+    """What a table with so much room is grown to."""
+    return capacity + max(64, capacity // 8)
+
+
+def is_short(capacity: int, used: int) -> bool:
+    """Whether a table with so much room should grow before more is looked for."""
+    return capacity - used < max(8, capacity // 16)
+
+
+def empty_pairs(capacity: int, rooms: int) -> PairTable:
+    """A pair table for `capacity` pairs, so many of which may have contact points."""
     hash_size = 1 << int(np.ceil(np.log2(max(4 * capacity, 16))))
     return PairTable(
-        hash_slot=np.zeros(hash_size, np.int64),
-        collider=np.full((capacity, 2), -1, np.int64),
-        free=np.zeros(capacity, np.int64),
-        counter=np.zeros(3, np.int64),
+        hash_slot=np.zeros(hash_size, np.int32),
+        collider=np.full((capacity, 2), -1, np.int32),
+        free=np.zeros(capacity, np.int32),
+        counter=np.zeros(5, np.int64),
         witness=np.zeros((capacity, 3), np.int64),
         axis=np.zeros((capacity, 3)),
-        point_count=np.zeros(capacity, np.int64),
+        point_count=np.zeros(capacity, np.int8),
         feature=np.zeros((capacity, 4), np.int64),
-        arm=np.zeros((capacity, 4, 3)),
-        impulse=np.zeros((capacity, 4, 3)),
         way=np.full(capacity, -np.inf),
-        gap=np.zeros(capacity),
         margin=np.zeros(capacity),
-        point=np.zeros((capacity, 4, POINT_SIZE)),
         allowance=np.zeros(capacity),
         stiffening=np.ones(capacity),
+        room=np.full(capacity, -1, np.int32),
+        free_room=np.zeros(rooms, np.int32),
+        point=np.zeros((rooms, 4, POINT_SIZE)),
+        impulse=np.zeros((rooms, 4, 3)),
     )
 
 
-def grown_pairs(pairs: PairTable, capacity: int) -> PairTable:
-    """The same pairs in the same slots of a larger table."""
-    larger = empty_pairs(capacity)
+def grown_pairs(pairs: PairTable, capacity: int, rooms: int) -> PairTable:
+    """The same pairs in the same slots and rooms of a larger table."""
+    grown = empty_pairs(capacity, rooms)
     for name, old in pairs._asdict().items():
         if name != "hash_slot":
-            getattr(larger, name)[: len(old)] = old
-    _rehash(larger)
-    return larger
+            getattr(grown, name)[: len(old)] = old
+    _rehash(grown)
+    return grown
 
 
 @inlined
 def _hash(a, b, size):
     """Position where the search for a pair begins."""
-    x = a * 73856093 ^ b * 19349663
+    x = np.int64(a) * 73856093 ^ np.int64(b) * 19349663
     x = (x ^ (x >> 15)) * 2246822519
     return (x ^ (x >> 13)) & (size - 1)
 
@@ -95,7 +105,37 @@ def _rehash(pairs):
     """Enter all live slots into an empty hash table."""
     for slot in range(pairs.counter[HIGH]):
         if pairs.collider[slot, 0] >= 0:
-            pairs.hash_slot[_find(pairs, pairs.collider[slot, 0], pairs.collider[slot, 1])] = slot + 1
+            a, b = np.int64(pairs.collider[slot, 0]), np.int64(pairs.collider[slot, 1])
+            pairs.hash_slot[_find(pairs, a, b)] = slot + 1
+
+
+@inlined
+def lacks_room(pairs, slot):
+    """Whether a pair would find no room for contact points."""
+    full = pairs.counter[FREE_ROOMS] == 0 and pairs.counter[ROOMS] == pairs.free_room.shape[0]
+    return full and pairs.room[slot] < 0
+
+
+@inlined
+def take_room(pairs, slot):
+    """Give a pair a room for its contact points unless it has one; there must be one left."""
+    if pairs.room[slot] >= 0:
+        return
+    if pairs.counter[FREE_ROOMS] > 0:
+        pairs.counter[FREE_ROOMS] -= 1
+        pairs.room[slot] = pairs.free_room[pairs.counter[FREE_ROOMS]]
+    else:
+        pairs.room[slot] = pairs.counter[ROOMS]
+        pairs.counter[ROOMS] += 1
+
+
+@inlined
+def leave_room(pairs, slot):
+    """Free a pair's room, if it has one."""
+    if pairs.room[slot] >= 0:
+        pairs.free_room[pairs.counter[FREE_ROOMS]] = pairs.room[slot]
+        pairs.counter[FREE_ROOMS] += 1
+        pairs.room[slot] = -1
 
 
 @inner
@@ -132,6 +172,7 @@ def remove_pair(pairs, a, b):
     if slot < 0:
         return
     pairs.collider[slot, 0], pairs.collider[slot, 1] = -1, -1
+    leave_room(pairs, slot)
     pairs.free[pairs.counter[FREE]] = slot
     pairs.counter[FREE] += 1
     pairs.counter[COUNT] -= 1

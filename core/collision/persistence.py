@@ -59,7 +59,7 @@ def keep_points(pairs, slot, ra, p_ba, rb, contacts, first, count):
     """Store a pair's contact points, those from `first` on, for steps in which next to nothing moves."""
     for k in range(count):
         c = first + k
-        point = pairs.point[slot, k]
+        point = pairs.point[pairs.room[slot], k]
         core_a, core_b = vec3.load(contacts.core[c], 0), vec3.load(contacts.core[c], 1)
         local_a, local_b = mat3.transform_transposed(ra, core_a), mat3.transform_transposed(rb, core_b)
         n = vec3.load(contacts.normal, c)
@@ -88,7 +88,7 @@ def carry_points(pairs, slot, a, b, ra, p_ba, rb, contacts, first):
     """
     for k in range(pairs.point_count[slot]):
         c = first + k
-        point = pairs.point[slot, k]
+        point = pairs.point[pairs.room[slot], k]
         n = (point[2], point[3], point[4])
         local_a, local_b = (point[11], point[12], point[13]), (point[14], point[15], point[16])
         distance, core_a, core_b = _distance(ra, p_ba, rb, local_a, local_b, n)
@@ -99,7 +99,7 @@ def carry_points(pairs, slot, a, b, ra, p_ba, rb, contacts, first):
             contacts.normal[c, m] = n[m]
             contacts.arm[c, 0, m], contacts.arm[c, 1, m] = point[5 + m], point[8 + m]
             contacts.core[c, 0, m], contacts.core[c, 1, m] = core_a[m], core_b[m]
-            contacts.impulse[c, m] = pairs.impulse[slot, k, m]
+            contacts.impulse[c, m] = pairs.impulse[pairs.room[slot], k, m]
     return first + pairs.point_count[slot]
 
 
@@ -127,6 +127,13 @@ def empty_movers() -> Movers:
 
 
 @inlined
+def _arm_then(pairs, room, k):
+    """Where a pair's point was when last looked at, from b's centre of mass, world axes."""
+    point = pairs.point[room, k]
+    return point[8], point[9], point[10]
+
+
+@inlined
 def inherit_impulses(pairs, slot, contacts, count, kept, manifold, reach):
     """Give the pair's new points the impulses of its old ones: same feature first, then same place.
 
@@ -135,7 +142,7 @@ def inherit_impulses(pairs, slot, contacts, count, kept, manifold, reach):
     Returns:
         Bits of the old points that found no new one, and of the new ones that found no old one.
     """
-    free_old, free_new = 0, 0  # bits
+    free_old, free_new, room = 0, 0, pairs.room[slot]  # bits
     for j in range(pairs.point_count[slot]):
         free_old |= 1 << j
     for k in range(kept):
@@ -143,7 +150,7 @@ def inherit_impulses(pairs, slot, contacts, count, kept, manifold, reach):
         for j in range(pairs.point_count[slot]):
             if free_old >> j & 1 and pairs.feature[slot, j] == manifold.feature[manifold.chosen[k]]:
                 for m in range(3):
-                    contacts.impulse[count + k, m] = pairs.impulse[slot, j, m]
+                    contacts.impulse[count + k, m] = pairs.impulse[room, j, m]
                 free_old &= ~(1 << j)
                 free_new &= ~(1 << k)
                 break
@@ -153,14 +160,12 @@ def inherit_impulses(pairs, slot, contacts, count, kept, manifold, reach):
         nearest, best = -1, reach
         for k in range(kept):
             if free_new >> k & 1:
-                d = vec3.norm(
-                    vec3.subtract(vec3.load(contacts.arm[count + k], 1), vec3.load(pairs.arm[slot], j))
-                )
+                d = vec3.norm(vec3.subtract(vec3.load(contacts.arm[count + k], 1), _arm_then(pairs, room, j)))
                 if d < best:
                     nearest, best = k, d
         if nearest >= 0:
             for m in range(3):
-                contacts.impulse[count + nearest, m] = pairs.impulse[slot, j, m]
+                contacts.impulse[count + nearest, m] = pairs.impulse[room, j, m]
             free_old &= ~(1 << j)
             free_new &= ~(1 << nearest)
     return free_old, free_new
@@ -169,12 +174,14 @@ def inherit_impulses(pairs, slot, contacts, count, kept, manifold, reach):
 @inner
 def note_left(pairs, slot, points, a, b, movers):
     """Note the points (bits) that left a pair of the mesh b."""
+    room = pairs.room[slot]
     for j in range(pairs.point_count[slot]):
         i = movers.count[0]
         if points >> j & 1 and i < MOST_MOVERS:
             movers.body[i, 0], movers.body[i, 1] = a, b
+            arm = _arm_then(pairs, room, j)
             for k in range(3):
-                movers.arm[i, k], movers.impulse[i, k] = pairs.arm[slot, j, k], pairs.impulse[slot, j, k]
+                movers.arm[i, k], movers.impulse[i, k] = arm[k], pairs.impulse[room, j, k]
             movers.count[0] = i + 1
 
 
@@ -203,12 +210,12 @@ def settle_movers(pairs, contacts, movers):
             movers.body[nearest, 0] = -1
             for k in range(3):
                 contacts.impulse[c, k] = movers.impulse[nearest, k]
-                pairs.impulse[contacts.slot[c], contacts.place[c], k] = movers.impulse[nearest, k]
+                pairs.impulse[pairs.room[contacts.slot[c]], contacts.place[c], k] = movers.impulse[nearest, k]
 
 
 @kernel
-def store_impulses(slot, place, impulse, count, pair_impulse):
-    """Keep each point's impulse in its pair's slot for the next step."""
+def store_impulses(slot, place, impulse, count, room, pair_impulse):
+    """Keep each point's impulse in its pair's room for the next step."""
     for c in range(count):
         for m in range(3):
-            pair_impulse[slot[c], place[c], m] = impulse[c, m]
+            pair_impulse[room[slot[c]], place[c], m] = impulse[c, m]

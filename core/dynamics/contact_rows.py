@@ -52,6 +52,14 @@ def empty_rows(capacity: int) -> ContactRows:
     )
 
 
+def grown_rows(rows: ContactRows, capacity: int) -> ContactRows:
+    """The same rows with room for more."""
+    grown = empty_rows(capacity)
+    for old, new in zip(rows, grown, strict=True):
+        new[: len(old)] = old
+    return grown
+
+
 @inlined
 def combine(x, y, multiply):
     """Coefficient of a pair: the product, or the geometric mean (equal values give that value)."""

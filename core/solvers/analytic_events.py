@@ -126,7 +126,10 @@ class ContactFinder:
             )  # fmt: skip
             if count >= 0:
                 return count
-            self.found = empty_contacts(2 * len(self.found.slot))
+            if self.broad_phase.grow_rooms():
+                pairs = self.broad_phase.pairs
+            else:
+                self.found = empty_contacts(2 * len(self.found.slot))
 
     def points(self, state: BodyState, slack: float) -> ContactPoints:
         """Contact points up to `slack` [m] apart, with their rates."""

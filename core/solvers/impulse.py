@@ -15,7 +15,7 @@ import numpy as np
 from ..collision.broad_phase import BroadPhase
 from ..collision.contact_set import CARRIED_ON, QUERIES, SURVIVED, contact_geometry, empty_contacts
 from ..collision.narrow_phase import detect_contacts, make_scratch
-from ..collision.pairs import HIGH
+from ..collision.pairs import HIGH, is_short, larger
 from ..collision.persistence import new_trace, store_impulses
 from ..dynamics.body_state import (
     BodyModel,
@@ -26,7 +26,7 @@ from ..dynamics.body_state import (
     ignored_pairs,
     initial_state,
 )
-from ..dynamics.contact_rows import empty_rows, prepare_rows
+from ..dynamics.contact_rows import empty_rows, grown_rows, prepare_rows
 from ..dynamics.islands import build_islands, empty_graph, empty_islands
 from ..dynamics.kinematic import KinematicPaths
 from ..dynamics.motion import empty_plan, measure_reach, move_bodies, plan_free_motion, update_all_derived
@@ -43,6 +43,8 @@ from .impulse_islands import (
     NEWTON_ACCURACY,
     RESIDUAL,
     UNSETTLED,
+    recall_solve,
+    remembered,
     solve_contacts,
     solve_scratch,
 )
@@ -163,12 +165,11 @@ class ImpulsePipeline:
         self.net = np.zeros((n, 6))
         self.lasting = np.ones(n, bool)
         self.end_velocity = np.zeros((n, 6))
-        self.change = np.zeros((n, 6))
         self.moved_in = np.zeros(n, np.int64)
         self.scratch = make_scratch(shapes)
-        self.contacts = empty_contacts(0)
+        self.contacts, self.rows, self.solve = empty_contacts(n), empty_rows(n), solve_scratch(n, n)
         self.contact_count = 0
-        self._grow(max(64, 16 * n))
+        self._grow()
         self.solve.last_mean[:, :3], self.solve.last_mean[:, 3:] = state.v, state.w
         self.solve_report = np.zeros(4)
         self.stage_seconds: dict[str, float] = {}
@@ -177,29 +178,22 @@ class ImpulsePipeline:
         self._step_length = 0.0
         self._may_sleep = False
 
-    def _grow(self, capacity: int) -> None:
-        """Make room for so many contact points; keeps the witness counters."""
+    def _grow(self) -> None:
+        """Make room for more contact points; keeps rows and the witness counters."""
+        self._resize(larger(len(self.contacts.slot)))
+
+    def _resize(self, capacity: int) -> None:
         n = len(self.state.c)
-        counter = self.contacts.counter
-        self.contacts = empty_contacts(capacity)
-        self.contacts.counter[:] = counter
+        self.contacts = empty_contacts(capacity)._replace(counter=self.contacts.counter)
         self.geometry = contact_geometry(self.contacts)
-        self.rows = empty_rows(capacity)
+        self.rows = grown_rows(self.rows, capacity)
         self.islands = empty_islands(n, capacity)
         self.graph = empty_graph(n, capacity)
         self.collisions = empty_collisions(n, capacity)
         self.energy = energy_scratch(n, capacity)
-        last = getattr(self, "solve", None)
+        memory = remembered(self.solve)
         self.solve = solve_scratch(n, capacity)
-        if last is not None:
-            self._recall_solve(last.last_mean, last.held, last.contact_count, last.wait)
-
-    def _recall_solve(
-        self, last_mean: np.ndarray, held: np.ndarray, contact_count: np.ndarray, wait: np.ndarray
-    ) -> None:
-        """Take over what the solve remembers from step to step."""
-        self.solve.last_mean[:], self.solve.held[:] = last_mean, held
-        self.solve.contact_count[:], self.solve.wait[:] = contact_count, wait
+        recall_solve(self.solve, memory)
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
@@ -310,6 +304,9 @@ class ImpulsePipeline:
     def detect_contacts(self) -> None:
         """Find the contact points of these pairs."""
         with self._stage("narrow phase"):
+            self.broad_phase.grow_rooms()
+            if is_short(len(self.contacts.slot), self.contact_count):
+                self._grow()
             while True:
                 count = detect_contacts(
                     self.colliders, self.shapes, self.sensor, self.state.c, self.state.R, self.trace,
@@ -318,7 +315,9 @@ class ImpulsePipeline:
                 if count >= 0:
                     self.contact_count = count
                     return
-                self._grow(2 * len(self.contacts.slot))
+                if not self.broad_phase.grow_rooms():
+                    self._grow()
+                self.rows.slot[:] = -1  # what was looked at just now would seem to be carried on
 
     def build_islands(self) -> int:
         """Group the contacts by island; returns their number."""
@@ -382,7 +381,7 @@ class ImpulsePipeline:
     def _apply_impulses(self) -> None:
         apply_impulses(
             self.model, self.state, self.geometry, self.rows, self.contact_count, self.contacts.impulse,
-            self.change,
+            self.net,
         )  # fmt: skip
 
     def _hold_energy(self, h: float, island_count: int) -> None:
@@ -398,7 +397,7 @@ class ImpulsePipeline:
         """Remember the impulses of the contacts with their pairs."""
         store_impulses(
             self.contacts.slot, self.contacts.place, self.contacts.impulse, self.contact_count,
-            self.broad_phase.pairs.impulse,
+            self.broad_phase.pairs.room, self.broad_phase.pairs.impulse,
         )  # fmt: skip
 
     def _move_bodies(self, h: float) -> None:
@@ -472,7 +471,7 @@ class ImpulsePipeline:
             "step_length": self._step_length,
             "plan": self.plan,
             "reach": self.reach,
-            "solve": (self.solve.last_mean, self.solve.held, self.solve.contact_count, self.solve.wait),
+            "solve": remembered(self.solve),
             "trace": self.trace,
             "contacts": self.contacts,
             "contact_count": self.contact_count,
@@ -490,8 +489,9 @@ class ImpulsePipeline:
         self.broad_phase.pairs, self.broad_phase.boxes = memory["pairs"], memory["boxes"]
         self.time, self._step_length = memory["time"], memory["step_length"]
         self.plan, self.reach = memory["plan"], memory["reach"]
-        self._grow(len(memory["contacts"].slot))
-        self._recall_solve(*memory["solve"])
+        self.rows = empty_rows(0)
+        self._resize(len(memory["contacts"].slot))
+        recall_solve(self.solve, memory["solve"])
         self.log.recall(memory["log"])
         self.trace = memory["trace"]
         self.contacts, self.contact_count = memory["contacts"], memory["contact_count"]

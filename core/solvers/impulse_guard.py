@@ -158,7 +158,7 @@ class PassageGuard:
         depth = DEEP * self.thickness[collider].min(axis=1)
         poses = _Poses(state, body, h * mean)
         own = Colliders(np.arange(2 * count), self.colliders.shape[collider].reshape(-1))
-        pairs = empty_pairs(count)
+        pairs = empty_pairs(count, count)
         pairs.counter[HIGH] = count
         sides = np.arange(2 * count).reshape(-1, 2)
         contacts = empty_contacts((count + 1) * MAX_POINTS)

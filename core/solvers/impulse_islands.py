@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..dynamics.contact_rows import HEADROOM, PUSH, STIFFEST
-from ..jit import allocating_kernel, inner, merged
+from ..jit import allocating_inner, allocating_kernel, inner, merged
 from .impulse_contacts import bend, gap_rate
 from .impulse_newton import (
     NewtonScratch,
@@ -18,7 +18,7 @@ from .impulse_newton import (
 )
 from .impulse_rest import copy_solution, fastest_contact, hold, is_at_rest
 from .impulse_squeezed import give_way
-from .impulse_sweeps import PackedContacts, packed_contacts, sweep_island, sweep_without_push
+from .impulse_sweeps import sweep_island, sweep_without_push
 
 OPEN, DONE, SWEEPS_ONLY = 0, 1, 2  # SolveScratch.outcome
 SWEEPS, NEWTON, UNSETTLED, RESIDUAL = 0, 1, 2, 3  # entries of a report
@@ -36,7 +36,6 @@ class SolveScratch(NamedTuple):
     impulse: np.ndarray  # [N s] (c, 3) and impulses
     last_mean: np.ndarray  # (bodies, 6) mean velocities of the last step
     wait: np.ndarray  # (bodies,) steps before Newton's method is tried again on a heap, where it failed
-    packed: PackedContacts
     newton: NewtonScratch
 
 
@@ -52,9 +51,19 @@ def solve_scratch(body_count: int, contact_capacity: int) -> SolveScratch:
         impulse=np.zeros((contact_capacity, 3)),
         last_mean=np.zeros((body_count, 6)),
         wait=np.zeros(body_count, np.int64),
-        packed=packed_contacts(body_count, contact_capacity),
         newton=newton_scratch(body_count, contact_capacity),
     )
+
+
+def remembered(solve: SolveScratch) -> tuple[np.ndarray, ...]:
+    """What the next step goes on from."""
+    return solve.last_mean, solve.held, solve.contact_count, solve.wait
+
+
+def recall_solve(solve: SolveScratch, memory: tuple[np.ndarray, ...]) -> None:
+    """Take over what `remembered` returned."""
+    for mine, then in zip(remembered(solve), memory, strict=True):
+        mine[:] = then
 
 
 # Sweeps end when no contact changes by more than this part of the tolerance; in an island that moves,
@@ -157,7 +166,7 @@ def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_spe
             hold(islands, island, mean, solve)
 
 
-@inner
+@allocating_inner
 def sweep_islands(
     masses,
     contacts,
@@ -196,7 +205,7 @@ def sweep_islands(
             settled = min(enough, 0.25 * CALM * gravity_speed * h)  # or it would never be calm
         residual, sweeps = sweep_island(
             masses, contacts, rows, islands, island, h, tolerance, settled,
-            max_sweeps if only else min(FIRST_SWEEPS, max_sweeps), solve.gap, solve.packed, mean,
+            max_sweeps if only else min(FIRST_SWEEPS, max_sweeps), solve.gap, mean,
         )  # fmt: skip
         report[SWEEPS] += sweeps
         if residual <= enough or only:
@@ -272,7 +281,7 @@ def newton_islands(
             copy_solution(islands, island, solve.found, solve.impulse, mean, rows.impulse)
             residual, sweeps = sweep_island(
                 masses, contacts, rows, islands, island, h, tolerance, SETTLED * tolerance,
-                max_sweeps, solve.gap, solve.packed, mean,
+                max_sweeps, solve.gap, mean,
             )  # fmt: skip
             report[SWEEPS] += sweeps
             if residual > ENOUGH * tolerance:
@@ -280,8 +289,8 @@ def newton_islands(
                 report[RESIDUAL] = max(report[RESIDUAL], residual)
 
 
-@inner
-def release_push(masses, contacts, rows, islands, island_count, plan, h, slop, max_sweeps, packed, velocity):
+@allocating_inner
+def release_push(masses, contacts, rows, islands, island_count, plan, h, slop, max_sweeps, velocity):
     """End velocities without what pushed penetrations apart; `velocity` (n, 6) is written.
 
     Positions keep the push, velocities do not: overlapping bodies part without flying off. Islands
@@ -295,9 +304,7 @@ def release_push(masses, contacts, rows, islands, island_count, plan, h, slop, m
         for i in range(islands.start[island], islands.start[island + 1]):
             pushed = pushed or rows.gap[islands.order[i]] < -slop
         if pushed:
-            sweep_without_push(
-                masses, contacts, rows, islands, island, h, 0.1 * slop, max_sweeps, packed, velocity
-            )
+            sweep_without_push(masses, contacts, rows, islands, island, h, 0.1 * slop, max_sweeps, velocity)
 
 
 @allocating_kernel
@@ -335,6 +342,5 @@ def solve_contacts(
     )  # fmt: skip
     solve.last_mean[:, :] = mean
     release_push(
-        masses, contacts, rows, islands, island_count, plan, h, 2.0 * tolerance, max_sweeps, solve.packed,
-        end_velocity,
+        masses, contacts, rows, islands, island_count, plan, h, 2.0 * tolerance, max_sweeps, end_velocity
     )  # fmt: skip

@@ -9,7 +9,7 @@ moves with them, overlaps them by what there is no room for, and is not flung aw
 import math
 
 from ..dynamics.contact_rows import PUSH, in_frame, relative_velocity
-from ..jit import inner, kernel
+from ..jit import allocating_inner, inner, kernel
 from ..math3 import mat3, vec3
 from .impulse_contacts import gap_rate
 from .impulse_rest import fastest_body
@@ -125,7 +125,7 @@ def follow_mean(masses, state, mean, limit):
                 state.v[i, k], state.w[i, k], state.L[i, k] = mean[i, k], w[k], L[k]
 
 
-@inner
+@allocating_inner
 def give_way(
     masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, start, mean, solve
 ):
@@ -169,6 +169,6 @@ def give_way(
                 rows.compliance[c] = SOFT * rows.K[c, 0]
         sweep_island(
             masses, contacts, rows, islands, island, h, tolerance, 1e-2 * tolerance, max_sweeps,
-            solve.gap, solve.packed, mean,
+            solve.gap, mean,
         )  # fmt: skip
         _limit_speeds(islands, island, speed, mean, speed, solve.limit)

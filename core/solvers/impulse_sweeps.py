@@ -2,7 +2,8 @@
 
 A sweep reads each contact once and uses little of it often, so what it needs lies packed, contact after
 contact, with all that does not change from sweep to sweep computed before: a contact takes a third of the
-time it takes from the rows of the step, which lie in the order of the pairs.
+time it takes from the rows of the step, which lie in the order of the pairs. What is packed is made for the
+sweeps of an island and lasts no longer: it is more than all the rest that a contact needs.
 
 Source: Bender & Schmitt 2006, section 3.2; the update of a contact is `coulomb_step` of
 dynamics/contact_rows.py, which collisions use.
@@ -14,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..dynamics.contact_rows import PUSH
-from ..jit import inlined, inner
+from ..jit import allocating_inner, inlined, inner
 from ..math3 import vec3
 from .impulse_contacts import bend, gap_rate
 
@@ -33,25 +34,27 @@ WIDTH = 32
 
 
 class PackedContacts(NamedTuple):
-    """Contacts of one island, in its order; impulses in the contact frame."""
+    """Contacts and bodies of one island, in its order; impulses in the contact frame."""
 
     row: np.ndarray  # (c, WIDTH)
     body: np.ndarray  # (c, 2) a, b
     impulse: np.ndarray  # [N s] (c, 3)
     step: np.ndarray  # [N s] (c, 3) what the last sweep added
     direction: np.ndarray  # [N s] (c, 3) of the conjugate gradients that speed up sweeps
-    found: np.ndarray  # (bodies, 6) velocities before the last sweep
-    course: np.ndarray  # (bodies, 6) what the direction changes velocities by
+    found: np.ndarray  # (b, 6) velocities before the last sweep
+    course: np.ndarray  # (b, 6) what the direction changes velocities by
 
 
-def packed_contacts(body_count: int, contact_capacity: int) -> PackedContacts:
-    """Room for so many bodies and contacts."""
+@allocating_inner
+def _room_for(islands, island):
+    """Room for the contacts and bodies of an island."""
+    count = islands.start[island + 1] - islands.start[island]
+    bodies = islands.body_start[island + 1] - islands.body_start[island]
+    impulses, velocities = np.zeros((3, count, 3)), np.zeros((2, bodies, 6))
     return PackedContacts(
-        np.zeros((contact_capacity, WIDTH)),
-        np.zeros((contact_capacity, 2), np.int64),
-        *(np.zeros((contact_capacity, 3)) for _ in range(3)),
-        *(np.zeros((body_count, 6)) for _ in range(2)),
-    )
+        np.empty((count, WIDTH)), np.empty((count, 2), np.int64), impulses[0], impulses[1], impulses[2],
+        velocities[0], velocities[1],
+    )  # fmt: skip
 
 
 @inner
@@ -180,10 +183,10 @@ def sweep(masses, packed, count, velocity):
 
 @inner
 def _keep_velocities(islands, island, velocity, packed):
-    for i in range(islands.body_start[island], islands.body_start[island + 1]):
-        body = islands.body[i]
+    first = islands.body_start[island]
+    for i in range(packed.found.shape[0]):
         for m in range(6):
-            packed.found[body, m] = velocity[body, m]
+            packed.found[i, m] = velocity[islands.body[first + i], m]
 
 
 @inner
@@ -199,11 +202,12 @@ def _go_on(islands, island, beta, velocity, packed):
             d = beta * packed.direction[i, m]
             packed.direction[i, m] = d + packed.step[i, m]
             packed.impulse[i, m] += d
-    for i in range(islands.body_start[island], islands.body_start[island + 1]):
-        body = islands.body[i]
+    first = islands.body_start[island]
+    for i in range(packed.found.shape[0]):
+        body = islands.body[first + i]
         for m in range(6):
-            d = beta * packed.course[body, m]
-            packed.course[body, m] = d + velocity[body, m] - packed.found[body, m]
+            d = beta * packed.course[i, m]
+            packed.course[i, m] = d + velocity[body, m] - packed.found[i, m]
             velocity[body, m] += d
 
 
@@ -223,10 +227,8 @@ def _settle(masses, islands, island, settled, max_sweeps, velocity, packed):
     return residual, max_sweeps
 
 
-@inner
-def sweep_island(
-    masses, contacts, rows, islands, island, h, tolerance, settled, max_sweeps, gap, packed, velocity
-):
+@allocating_inner
+def sweep_island(masses, contacts, rows, islands, island, h, tolerance, settled, max_sweeps, gap, velocity):
     """Sweep an island until it settles, then again with arms that rotate; (residual [m], sweeps).
 
     Args:
@@ -236,6 +238,7 @@ def sweep_island(
     """
     first, last = islands.start[island], islands.start[island + 1]
     residual, done = 0.0, 0
+    packed = _room_for(islands, island)
     pack_island(contacts, rows, islands, island, h, PUSH, packed)
     for _ in range(4):  # straight prediction, then up to three with rotating arms
         if done == max_sweeps:
@@ -249,9 +252,10 @@ def sweep_island(
     return residual, done
 
 
-@inner
-def sweep_without_push(masses, contacts, rows, islands, island, h, settled, max_sweeps, packed, velocity):
+@allocating_inner
+def sweep_without_push(masses, contacts, rows, islands, island, h, settled, max_sweeps, velocity):
     """The same without what pushes penetrations apart, along straight lines."""
+    packed = _room_for(islands, island)
     pack_island(contacts, rows, islands, island, h, 0.0, packed)
     _settle(masses, islands, island, settled, max_sweeps, velocity, packed)
     unpack_impulses(rows, islands, island, packed)

@@ -197,7 +197,7 @@ def time_pairs(shape: topple.Shape, rng: np.random.Generator) -> tuple[float, fl
             low, high = (low, middle) if gap > 0.0 else (middle, high)
         c[2 * k] = pose[0] + [0, 0, rng.uniform(-1e-4, 1e-3)]
         rotation[2 * k] = turn.reshape(9)
-    pairs = empty_pairs(count)
+    pairs = empty_pairs(count, count)
     pairs.collider[:] = np.arange(2 * count).reshape(-1, 2)
     pairs.counter[HIGH] = count
     contacts, scratch = empty_contacts(8 * count), make_scratch(table)
@@ -288,7 +288,7 @@ def time_broad_phase(
     velocity = rng.uniform(-scatter, scatter, (count, 3))
     velocity[:, 2] -= rng.uniform(0.0, fall, count)
     reach = np.linalg.norm(velocity, axis=1) * STEP + np.sqrt(3.0) * tremble * STEP
-    tree, tree_pairs = empty_tree(count), empty_pairs(32 * count)
+    tree, tree_pairs = empty_tree(count), empty_pairs(32 * count, 0)
     start, spent = state.c.copy(), np.zeros((201, 2))
     for step in range(201):
         state.c[:] = start + velocity * STEP * step + rng.uniform(-tremble * STEP, tremble * STEP, (count, 3))
