@@ -51,14 +51,14 @@ def contact_geometry(contacts: ContactSet) -> ContactGeometry:
 def empty_contacts(capacity: int) -> ContactSet:
     """A contact set with room for `capacity` points."""
     return ContactSet(
-        slot=np.zeros(capacity, np.int64),
+        slot=np.zeros(capacity, np.int32),
         body=np.zeros((capacity, 2), np.int64),
         normal=np.zeros((capacity, 3)),
         arm=np.zeros((capacity, 2, 3)),
         core=np.zeros((capacity, 2, 3)),
         separation=np.zeros(capacity),
-        carrier=np.zeros(capacity, np.int64),
-        place=np.zeros(capacity, np.int64),
+        carrier=np.zeros(capacity, np.int8),
+        place=np.zeros(capacity, np.int8),
         impulse=np.zeros((capacity, 3)),
         carried=np.zeros(capacity, np.bool_),
         counter=np.zeros(4, np.int64),

@@ -87,7 +87,7 @@ def make_scratch(shapes: ShapeTable) -> Scratch:
         manifold_scratch(int(loops.max(initial=0)), int(vertices.max(initial=0))),
         np.zeros(gjk.SIMPLEX_SHAPE),
         empty_polytope(),
-        empty_movers(),
+        empty_movers(bool((shapes.kind == MESH).any())),
         np.zeros(7),
     )
 
@@ -347,8 +347,10 @@ def _append_contacts(
     Points take over the impulses of the last step; the pair then has the new features (their
     impulses are stored by `store_impulses` after the solve).
     """
+    take_room(pairs, slot)
+    room = pairs.room[slot]
     kept = reduce_candidates(
-        manifold, pairs.feature[slot], max(np.int64(pairs.point_count[slot]), 0), FLAT * slack, size
+        manifold, pairs.feature[room], max(np.int64(pairs.point_count[slot]), 0), FLAT * slack, size
     )
     for k in range(kept):
         i = manifold.chosen[k]
@@ -370,11 +372,10 @@ def _append_contacts(
     if is_mesh:
         note_left(pairs, slot, left, a, b, movers)
         note_came(came, count, SAME_PLACE * size, movers)
-    take_room(pairs, slot)
     for k in range(kept):
-        pairs.feature[slot, k] = manifold.feature[manifold.chosen[k]]
+        pairs.feature[room, k] = manifold.feature[manifold.chosen[k]]
         for m in range(3):
-            pairs.impulse[pairs.room[slot], k, m] = contacts.impulse[count + k, m]
+            pairs.impulse[room, k, m] = contacts.impulse[count + k, m]
     pairs.point_count[slot] = kept
     return count + kept
 

@@ -26,13 +26,13 @@ class PairTable(NamedTuple):
     witness: np.ndarray  # (slots, 3) kind, feature of a, feature of b: see separating_plane.py
     axis: np.ndarray  # (slots, 3) last separating direction, from b to a, world axes
     point_count: np.ndarray  # (slots,) contact points of the last step, or OVERLAPS_SENSOR
-    feature: np.ndarray  # (slots, 4) their feature ids
     way: np.ndarray  # [m] (slots,) sum of the ways of both bodies when the pair was last looked at
     margin: np.ndarray  # [m] (slots,) up to which points were looked for; without any, their least distance
     allowance: np.ndarray  # [m] (slots,) overlap still forgiven: see narrow_phase.py
     stiffening: np.ndarray  # (slots,) how much stiffer than others its contacts are: see contact_rows.py
     room: np.ndarray  # (slots,) where the contact points are, -1 where there are none
     free_room: np.ndarray  # (rooms,) stack of free rooms
+    feature: np.ndarray  # (rooms, 4) feature ids of the contact points
     point: np.ndarray  # (rooms, 4, POINT_SIZE) the points when last looked at: see persistence.py
     impulse: np.ndarray  # [N s] (rooms, 4, 3) impulse on a at each of them, world axes
 
@@ -58,13 +58,13 @@ def empty_pairs(capacity: int, rooms: int) -> PairTable:
         witness=np.zeros((capacity, 3), np.int64),
         axis=np.zeros((capacity, 3)),
         point_count=np.zeros(capacity, np.int8),
-        feature=np.zeros((capacity, 4), np.int64),
         way=np.full(capacity, -np.inf),
         margin=np.zeros(capacity),
         allowance=np.zeros(capacity),
         stiffening=np.ones(capacity),
         room=np.full(capacity, -1, np.int32),
         free_room=np.zeros(rooms, np.int32),
+        feature=np.zeros((rooms, 4), np.int64),
         point=np.zeros((rooms, 4, POINT_SIZE)),
         impulse=np.zeros((rooms, 4, 3)),
     )
@@ -83,7 +83,7 @@ def grown_pairs(pairs: PairTable, capacity: int, rooms: int) -> PairTable:
 @inlined
 def _hash(a, b, size):
     """Position where the search for a pair begins."""
-    x = np.int64(a) * 73856093 ^ np.int64(b) * 19349663
+    x = a * 73856093 ^ b * 19349663
     x = (x ^ (x >> 15)) * 2246822519
     return (x ^ (x >> 13)) & (size - 1)
 
@@ -183,7 +183,7 @@ def remove_pair(pairs, a, b):
         moved = pairs.hash_slot[at] - 1
         if moved < 0:
             return
-        home = _hash(pairs.collider[moved, 0], pairs.collider[moved, 1], size)
+        home = _hash(np.int64(pairs.collider[moved, 0]), np.int64(pairs.collider[moved, 1]), size)
         if ((at - home) & (size - 1)) >= ((at - gap) & (size - 1)):
             pairs.hash_slot[gap] = moved + 1
             pairs.hash_slot[at] = 0

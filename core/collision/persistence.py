@@ -106,22 +106,23 @@ def carry_points(pairs, slot, a, b, ra, p_ba, rb, contacts, first):
 class Movers(NamedTuple):
     """Points that went from one triangle of a mesh to the next within this step, to keep their impulses."""
 
-    body: np.ndarray  # (MOST_MOVERS, 2) a, b of points that left a pair
-    arm: np.ndarray  # [m] (MOST_MOVERS, 3) where they were, from b's centre of mass
-    impulse: np.ndarray  # [N s] (MOST_MOVERS, 3)
-    contact: np.ndarray  # (MOST_MOVERS,) contacts that came into a pair
-    reach: np.ndarray  # [m] (MOST_MOVERS,) how far one of these may have moved
+    body: np.ndarray  # (room, 2) a, b of points that left a pair
+    arm: np.ndarray  # [m] (room, 3) where they were, from b's centre of mass
+    impulse: np.ndarray  # [N s] (room, 3)
+    contact: np.ndarray  # (room,) contacts that came into a pair
+    reach: np.ndarray  # [m] (room,) how far one of these may have moved
     count: np.ndarray  # (2,) left, came
 
 
-def empty_movers() -> Movers:
-    """Room for MOST_MOVERS points."""
+def empty_movers(any_meshes: bool) -> Movers:
+    """Room for MOST_MOVERS points, or for none where there is no mesh."""
+    room = MOST_MOVERS if any_meshes else 0
     return Movers(
-        body=np.zeros((MOST_MOVERS, 2), np.int64),
-        arm=np.zeros((MOST_MOVERS, 3)),
-        impulse=np.zeros((MOST_MOVERS, 3)),
-        contact=np.zeros(MOST_MOVERS, np.int64),
-        reach=np.zeros(MOST_MOVERS),
+        body=np.zeros((room, 2), np.int64),
+        arm=np.zeros((room, 3)),
+        impulse=np.zeros((room, 3)),
+        contact=np.zeros(room, np.int64),
+        reach=np.zeros(room),
         count=np.zeros(2, np.int64),
     )
 
@@ -148,7 +149,7 @@ def inherit_impulses(pairs, slot, contacts, count, kept, manifold, reach):
     for k in range(kept):
         free_new |= 1 << k
         for j in range(pairs.point_count[slot]):
-            if free_old >> j & 1 and pairs.feature[slot, j] == manifold.feature[manifold.chosen[k]]:
+            if free_old >> j & 1 and pairs.feature[room, j] == manifold.feature[manifold.chosen[k]]:
                 for m in range(3):
                     contacts.impulse[count + k, m] = pairs.impulse[room, j, m]
                 free_old &= ~(1 << j)

@@ -47,8 +47,8 @@ def empty_rows(capacity: int) -> ContactRows:
     return ContactRows(
         *rows,
         asleep=np.zeros(capacity, np.bool_),
-        slot=np.full(capacity, -1),
-        place=np.zeros(capacity, np.int64),
+        slot=np.full(capacity, -1, np.int32),
+        place=np.zeros(capacity, np.int8),
     )
 
 

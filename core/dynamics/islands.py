@@ -56,9 +56,9 @@ def empty_graph(body_count: int, contact_capacity: int) -> ContactGraph:
         level=np.zeros(body_count, np.int64),
         parent=np.zeros(body_count, np.int64),
         contact_start=np.zeros(body_count + 2, np.int64),
-        contact_of_body=np.zeros(2 * contact_capacity, np.int64),
+        contact_of_body=np.zeros(2 * contact_capacity, np.int32),
         queue=np.zeros(contact_capacity + body_count, np.int64),
-        last_link=np.zeros((contact_capacity, 2), np.int64),
+        last_link=np.zeros((contact_capacity, 2), np.int32),
         last_kind=np.zeros(body_count, np.int64),
         last_count=np.full(2, -1),
     )

@@ -97,7 +97,7 @@ def read_contacts(
     out = empty_points(count)
     seen = Found(
         found.slot, found.body, found.normal, found.arm, found.core, found.separation, found.place,
-        pairs.collider, pairs.feature, pairs.witness, pairs.axis,
+        pairs.collider, pairs.room, pairs.feature, pairs.witness, pairs.axis,
     )  # fmt: skip
     kept = describe_contacts(
         seen, count, slack, surfaces, model.friction, model.restitution, multiply, state.v, state.w, state.R,

@@ -163,7 +163,8 @@ class ContactFinder:
         for t in (-h, h):
             moved = steady_state(self.model, state, t)
             count = self.detect(moved, slack + 4.0 * DIFFERENCE * size)
-            feature = self.broad_phase.pairs.feature[self.found.slot[:count], self.found.place[:count]]
+            pairs = self.broad_phase.pairs
+            feature = pairs.feature[pairs.room[self.found.slot[:count]], self.found.place[:count]]
             keys = zip(self.found.slot[:count].tolist(), feature.tolist(), strict=True)
             gaps.append(dict(zip(keys, self.found.separation[:count].tolist(), strict=True)))
         identities = contacts.identities()

@@ -63,6 +63,7 @@ class Found(NamedTuple):
     separation: np.ndarray
     place: np.ndarray
     collider: np.ndarray
+    room: np.ndarray
     feature: np.ndarray
     witness: np.ndarray
     axis: np.ndarray
@@ -329,10 +330,10 @@ def describe_contacts(found, count, slack, surfaces, friction, restitution, mult
     for c in range(count):
         if found.separation[c] > slack:
             continue
-        slot = found.slot[c]
+        slot = np.int64(found.slot[c])
         a, b = found.body[c, 0], found.body[c, 1]
         sa, sb = surfaces.shape[found.collider[slot, 0]], surfaces.shape[found.collider[slot, 1]]
-        out.slot[m], out.feature[m] = slot, found.feature[slot, found.place[c]]
+        out.slot[m], out.feature[m] = slot, found.feature[found.room[slot], found.place[c]]
         out.body[m, 0], out.body[m, 1] = a, b
         out.separation[m] = found.separation[c]
         for side in range(2):

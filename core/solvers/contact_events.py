@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..collision.contact_set import ContactSet
-from ..collision.pairs import HIGH, OVERLAPS_SENSOR, PairTable
+from ..collision.pairs import HIGH, OVERLAPS_SENSOR, PairTable, larger
 from ..dynamics.contact_rows import ContactRows
 from ..jit import kernel
 from ..report import ContactEvent, EventKind
@@ -69,7 +69,7 @@ class EventLog:
             velocity: Before the impulses [m/s, rad/s], shape (n, 6).
         """
         if len(self._slots) < count:
-            self._slots, self._impulses = np.zeros(2 * count, np.int64), np.zeros(2 * count)
+            self._slots, self._impulses = np.zeros(larger(count), np.int64), np.zeros(larger(count))
         met = list_touching(
             contacts.slot, contacts.separation, rows.impulse, rows.collision, count, tolerance,
             self._slots, self._impulses,

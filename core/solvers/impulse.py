@@ -37,7 +37,7 @@ from ..settings import OVERLAP_SPEED, RELATIVE_TOLERANCE
 from .contact_events import EventLog
 from .impulse_collisions import empty_collisions, resolve_collisions
 from .impulse_contacts import apply_impulses, warm_start
-from .impulse_energy import energy_scratch, hold_energy, measure_energy
+from .impulse_energy import EnergyScratch, hold_energy, measure_energy
 from .impulse_guard import PassageGuard
 from .impulse_islands import (
     NEWTON_ACCURACY,
@@ -158,7 +158,8 @@ class ImpulsePipeline:
         self.plan = empty_plan(n)
         self.sensor = sensor
         self.trace = new_trace(model.bound)
-        self.guard = PassageGuard(model.kind, sensor, shapes, colliders)
+        self.scratch = make_scratch(shapes)
+        self.guard = PassageGuard(model.kind, sensor, shapes, colliders, self.scratch)
         self.log = EventLog(names, colliders.body, bool(sensor.any()), settings.event_impulse)
         self.pressed = PressedPairs(names)
         self.reach = np.zeros(n)
@@ -166,7 +167,6 @@ class ImpulsePipeline:
         self.lasting = np.ones(n, bool)
         self.end_velocity = np.zeros((n, 6))
         self.moved_in = np.zeros(n, np.int64)
-        self.scratch = make_scratch(shapes)
         self.contacts, self.rows, self.solve = empty_contacts(n), empty_rows(n), solve_scratch(n, n)
         self.contact_count = 0
         self._grow()
@@ -189,11 +189,12 @@ class ImpulsePipeline:
         self.rows = grown_rows(self.rows, capacity)
         self.islands = empty_islands(n, capacity)
         self.graph = empty_graph(n, capacity)
-        self.collisions = empty_collisions(n, capacity)
-        self.energy = energy_scratch(n, capacity)
         memory = remembered(self.solve)
         self.solve = solve_scratch(n, capacity)
         recall_solve(self.solve, memory)
+        # Collisions come before the solve and energy after it: they take the same scratch.
+        self.collisions = empty_collisions(capacity, self.solve.newton.error, self.solve.newton.step)
+        self.energy = EnergyScratch(np.zeros(n), self.solve.newton.error, self.solve.impulse)
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:

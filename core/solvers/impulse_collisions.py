@@ -37,35 +37,43 @@ SQUEEZED = 0.05
 REST_STEPS = 1.05
 
 
+class Round(NamedTuple):
+    """Collisions of one round of an island."""
+
+    contact: np.ndarray  # (c,)
+    time: np.ndarray  # [s] (c,) within the step
+    target: np.ndarray  # [m/s] (c, 3) aimed change of the frame's velocity: rest after smooth motion
+    impulse: np.ndarray  # [N s] (c, 3) accumulated in this round
+
+
 class CollisionScratch(NamedTuple):
-    """Working space: motion of bodies through the step and the contacts of one round."""
+    """Working space: motion of bodies through the step."""
 
     speed: np.ndarray  # [m/s] (n,) that no point of the body exceeds in the step before it collides
     velocity: np.ndarray  # (n, 6) velocity without the smooth acceleration
     offset: np.ndarray  # (n, 6) minus the sum of velocity changes times their time [m, rad]
     time: np.ndarray  # [s] (n,) time of the last collision of each body in this step
     touched: np.ndarray  # (n,) whether this round changed the body
-    contact: np.ndarray  # (c,) contacts of this round
-    impact_time: np.ndarray  # [s] (c,) of the contacts of this round
-    target: np.ndarray  # [m/s] (c, 3) aimed change of the frame's velocity: rest after smooth motion
-    impulse: np.ndarray  # [N s] (c, 3) accumulated in this round
     listed: np.ndarray  # (c,) scratch: contact examined in this round
 
 
-def empty_collisions(body_count: int, contact_capacity: int) -> CollisionScratch:
-    """Scratch for so many bodies and contacts."""
+def empty_collisions(contact_capacity: int, velocity: np.ndarray, offset: np.ndarray) -> CollisionScratch:
+    """Scratch for so many contacts; `velocity` and `offset` (n, 6) are others' between collisions."""
+    n = len(velocity)
     return CollisionScratch(
-        speed=np.zeros(body_count),
-        velocity=np.zeros((body_count, 6)),
-        offset=np.zeros((body_count, 6)),
-        time=np.zeros(body_count),
-        touched=np.zeros(body_count, np.bool_),
-        contact=np.zeros(contact_capacity, np.int64),
-        impact_time=np.zeros(contact_capacity),
-        target=np.zeros((contact_capacity, 3)),
-        impulse=np.zeros((contact_capacity, 3)),
+        speed=np.zeros(n),
+        velocity=velocity,
+        offset=offset,
+        time=np.zeros(n),
+        touched=np.zeros(n, np.bool_),
         listed=np.zeros(contact_capacity, np.bool_),
     )
+
+
+@allocating_inner
+def _empty_round(count):
+    """Room for so many collisions."""
+    return Round(np.empty(count, np.int64), np.empty(count), np.empty((count, 3)), np.empty((count, 3)))
 
 
 @inlined
@@ -82,6 +90,14 @@ def _closes(plan, contacts, c, rest_speed, scratch):
     velocity = vec3.dot(n, relative_velocity(scratch.velocity, contacts, c))
     change = vec3.dot(n, relative_velocity(plan.change, contacts, c))
     return velocity + min(change, 0.0) < -rest_speed
+
+
+@inlined
+def _may_close(plan, contacts, c, rest_speed, scratch):
+    """The same, asked first of bodies that are fast enough at all."""
+    if scratch.speed[contacts.body[c, 0]] + scratch.speed[contacts.body[c, 1]] < rest_speed:
+        return False
+    return _closes(plan, contacts, c, rest_speed, scratch)
 
 
 @inner
@@ -111,34 +127,34 @@ def _impact(plan, contacts, rows, c, h, rest_speed, scratch):
 
 
 @inner
-def _list_contact(plan, contacts, rows, c, h, rest_speed, scratch, listed):
+def _list_contact(plan, contacts, rows, c, h, rest_speed, scratch, now, listed):
     """Add contact `c` to the round if it collides; returns the new number of contacts listed."""
     time, speed = _impact(plan, contacts, rows, c, h, rest_speed, scratch)
     if time < 0.0:
         return listed
     smooth = in_frame(rows, c, relative_velocity(plan.change, contacts, c))
-    scratch.contact[listed] = c
-    scratch.impact_time[listed] = time
-    scratch.target[listed, 0] = -rows.restitution[c] * speed - smooth[0] * time / h
-    scratch.target[listed, 1] = -smooth[1] * time / h
-    scratch.target[listed, 2] = -smooth[2] * time / h
+    now.contact[listed] = c
+    now.time[listed] = time
+    now.target[listed, 0] = -rows.restitution[c] * speed - smooth[0] * time / h
+    now.target[listed, 1] = -smooth[1] * time / h
+    now.target[listed, 2] = -smooth[2] * time / h
     for k in range(3):
-        scratch.impulse[listed, k] = 0.0
+        now.impulse[listed, k] = 0.0
     return listed + 1
 
 
 @inner
-def _resolve_round(kind, masses, contacts, rows, count, settled, scratch):
+def _resolve_round(kind, masses, contacts, rows, now, count, settled, velocity):
     """Gauss-Seidel over the collisions of one round until velocities settle to `settled` [m/s]."""
     largest, largest_change = 0.0, 0.0
     for _ in range(SWEEPS_OF_MANY if count > MANY else MAX_SWEEPS):
         largest_change = 0.0
         for i in range(count):
-            c = scratch.contact[i]
-            target = vec3.load(scratch.target, i)
-            u = in_frame(rows, c, relative_velocity(scratch.velocity, contacts, c))
+            c = now.contact[i]
+            target = vec3.load(now.target, i)
+            u = in_frame(rows, c, relative_velocity(velocity, contacts, c))
             u = (u[0], u[1] - target[1], u[2] - target[2])
-            old = vec3.load(scratch.impulse, i)
+            old = vec3.load(now.impulse, i)
             new = coulomb_step(rows, c, u, old, old, 0.0, 0.0, target[0])
             change = vec3.subtract(new, old)
             size = max(
@@ -146,58 +162,58 @@ def _resolve_round(kind, masses, contacts, rows, count, settled, scratch):
             )
             if size == 0.0:
                 continue
-            scratch.impulse[i, 0], scratch.impulse[i, 1], scratch.impulse[i, 2] = new
-            add_pair_impulse(masses, contacts, c, to_world(rows, c, change), 1.0, scratch.velocity)
+            now.impulse[i, 0], now.impulse[i, 1], now.impulse[i, 2] = new
+            add_pair_impulse(masses, contacts, c, to_world(rows, c, change), 1.0, velocity)
             largest_change = max(largest_change, size)
         largest = max(largest, largest_change)
         if largest_change <= (max(settled, SETTLED_OF_MANY * largest) if count > MANY else settled):
             break
-    if largest_change > max(settled, SQUEEZED * largest) and _has_animated(kind, contacts, count, scratch):
-        _take_back(masses, contacts, rows, count, scratch)
+    if largest_change > max(settled, SQUEEZED * largest) and _has_animated(kind, contacts, now, count):
+        _take_back(masses, contacts, rows, now, count, velocity)
 
 
 @inner
-def _has_animated(kind, contacts, count, scratch):
+def _has_animated(kind, contacts, now, count):
     """Whether an animated body takes part in the round."""
     for i in range(count):
-        c = scratch.contact[i]
+        c = now.contact[i]
         if kind[contacts.body[c, 0]] == KINEMATIC or kind[contacts.body[c, 1]] == KINEMATIC:
             return True
     return False
 
 
 @inner
-def _take_back(masses, contacts, rows, count, scratch):
+def _take_back(masses, contacts, rows, now, count, velocity):
     """Undo the impulses of the round."""
     for i in range(count):
-        c = scratch.contact[i]
-        p = to_world(rows, c, vec3.load(scratch.impulse, i))
-        add_pair_impulse(masses, contacts, c, p, -1.0, scratch.velocity)
+        c = now.contact[i]
+        p = to_world(rows, c, vec3.load(now.impulse, i))
+        add_pair_impulse(masses, contacts, c, p, -1.0, velocity)
         for k in range(3):
-            scratch.impulse[i, k] = 0.0
+            now.impulse[i, k] = 0.0
 
 
 @inner
-def _close_round(kind, masses, contacts, rows, count, scratch):
+def _close_round(kind, masses, contacts, rows, now, count, scratch):
     """Add the round's impulses to the contacts' and to the offsets, and mark the bodies that changed."""
     for i in range(count):
-        c = scratch.contact[i]
-        p = to_world(rows, c, vec3.load(scratch.impulse, i))
-        add_pair_impulse(masses, contacts, c, p, -scratch.impact_time[i], scratch.offset)
+        c = now.contact[i]
+        p = to_world(rows, c, vec3.load(now.impulse, i))
+        add_pair_impulse(masses, contacts, c, p, -now.time[i], scratch.offset)
         for k in range(3):
-            rows.collision[c, k] += scratch.impulse[i, k]
-        if scratch.impulse[i, 0] > 0.0:
+            rows.collision[c, k] += now.impulse[i, k]
+        if now.impulse[i, 0] > 0.0:
             for side in range(2):
                 body = contacts.body[c, side]
                 scratch.touched[body] = True
                 if kind[body] == DYNAMIC:
-                    scratch.time[body] = max(scratch.time[body], scratch.impact_time[i])
+                    scratch.time[body] = max(scratch.time[body], now.time[i])
 
 
 @allocating_inner
-def _next_round(kind, plan, contacts, rows, count, h, rest_speed, graph, scratch):
+def _next_round(kind, plan, contacts, rows, now, count, h, rest_speed, graph, scratch):
     """List the collisions that the last round caused: contacts of bodies it changed."""
-    resolved = scratch.contact[:count].copy()
+    resolved = now.contact[:count].copy()
     listed = np.int64(0)
     for i in range(count):
         for side in range(2):
@@ -206,12 +222,12 @@ def _next_round(kind, plan, contacts, rows, count, h, rest_speed, graph, scratch
                 continue
             scratch.touched[body] = False
             for k in range(graph.contact_start[body], graph.contact_start[body + 1]):
-                c = graph.contact_of_body[k]
+                c = np.int64(graph.contact_of_body[k])
                 if scratch.listed[c]:
                     continue
                 scratch.listed[c] = True
                 if _closes(plan, contacts, c, rest_speed, scratch):
-                    listed = _list_contact(plan, contacts, rows, c, h, rest_speed, scratch, listed)
+                    listed = _list_contact(plan, contacts, rows, c, h, rest_speed, scratch, now, listed)
     for i in range(count):
         for side in range(2):
             body = contacts.body[resolved[i], side]
@@ -224,21 +240,24 @@ def _next_round(kind, plan, contacts, rows, count, h, rest_speed, graph, scratch
 @allocating_inner
 def _resolve_island(kind, masses, plan, contacts, rows, order, first, last, h, rest_speed, graph, scratch):
     """Resolve the collisions of one island, round by round; returns their number."""
+    room = last - first
+    while first < last and not _may_close(plan, contacts, order[first], rest_speed, scratch):
+        first += 1
+    if first == last:
+        return np.int64(0)
+    now = _empty_round(room)
     listed = np.int64(0)
     for i in range(first, last):
-        c = order[i]
-        if scratch.speed[contacts.body[c, 0]] + scratch.speed[contacts.body[c, 1]] < rest_speed:
-            continue
-        if _closes(plan, contacts, c, rest_speed, scratch):
-            listed = _list_contact(plan, contacts, rows, c, h, rest_speed, scratch, listed)
+        if _may_close(plan, contacts, order[i], rest_speed, scratch):
+            listed = _list_contact(plan, contacts, rows, order[i], h, rest_speed, scratch, now, listed)
     total = np.int64(0)
     for _ in range(MAX_ROUNDS):
         if listed == 0:
             break
         total += listed
-        _resolve_round(kind, masses, contacts, rows, listed, SETTLED * rest_speed, scratch)
-        _close_round(kind, masses, contacts, rows, listed, scratch)
-        listed = _next_round(kind, plan, contacts, rows, listed, h, rest_speed, graph, scratch)
+        _resolve_round(kind, masses, contacts, rows, now, listed, SETTLED * rest_speed, scratch.velocity)
+        _close_round(kind, masses, contacts, rows, now, listed, scratch)
+        listed = _next_round(kind, plan, contacts, rows, now, listed, h, rest_speed, graph, scratch)
     return total
 
 

@@ -36,11 +36,6 @@ class EnergyScratch(NamedTuple):
     extra: np.ndarray  # [N s] (c, 3) and impulse, world axes
 
 
-def energy_scratch(body_count: int, contact_capacity: int) -> EnergyScratch:
-    """Scratch for so many bodies and contacts."""
-    return EnergyScratch(np.zeros(body_count), np.zeros((body_count, 6)), np.zeros((contact_capacity, 3)))
-
-
 @inlined
 def _square(masses, body, p, L, q, M):
     """p . q / m + L . I^-1 M for momenta (p, L) and (q, M) of a body; of equal ones twice the energy."""

@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 
 from ..collision.contact_set import empty_contacts
 from ..collision.manifold import MAX_POINTS
-from ..collision.narrow_phase import detect_contacts, make_scratch
+from ..collision.narrow_phase import Scratch, detect_contacts
 from ..collision.pairs import HIGH, PairTable, empty_pairs
 from ..collision.persistence import new_trace
 from ..dynamics.body_state import DYNAMIC, BodyState
@@ -84,10 +84,15 @@ def list_fast_pairs(body, shape, kind, sensor, thickness, arm, pairs, h, mean, s
 
 
 class PassageGuard:
-    """Follows fast bodies along their step; owns scratch only."""
+    """Follows fast bodies along their step."""
 
     def __init__(
-        self, kind: np.ndarray, sensor: np.ndarray, shapes: ShapeTable, colliders: Colliders
+        self,
+        kind: np.ndarray,
+        sensor: np.ndarray,
+        shapes: ShapeTable,
+        colliders: Colliders,
+        scratch: Scratch,
     ) -> None:
         """`kind`, `sensor` (n,): that of each body, and whether it lets all pass; kept by reference."""
         self.kind, self.sensor, self.shapes, self.colliders = kind, sensor, shapes, colliders
@@ -100,7 +105,7 @@ class PassageGuard:
         np.maximum.at(self.arm, colliders.body[solid], turning[colliders.shape[solid]])
         self.spin = np.zeros(len(kind))
         self.fast = np.zeros(64, np.int64)
-        self.scratch = make_scratch(shapes)
+        self.scratch = scratch
 
     def stop_at_obstacles(self, state: BodyState, pairs: PairTable, h: float, mean: np.ndarray) -> int:
         """Shorten the motion of bodies that would get through others.
