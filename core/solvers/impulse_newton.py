@@ -51,16 +51,13 @@ class NewtonScratch(NamedTuple):
     gradient: np.ndarray  # (bodies, 6) of the potential [N s, N m s]
     error: np.ndarray  # (bodies, 6) of the velocities, M^-1 times the gradient; zero where none responds
     step: np.ndarray  # (bodies, 6) Newton step
-    slip: np.ndarray  # [m/s] (c, 3) velocity of each contact in its frame
-    slip_step: np.ndarray  # [m/s] (c, 3) its change by the Newton step
     limit: np.ndarray  # [N s] (c,) friction limit of the last iterate
 
 
 def newton_scratch(body_count: int, contact_capacity: int) -> NewtonScratch:
     """Scratch for so many bodies and contacts."""
     by_body = [np.zeros((body_count, 6)) for _ in range(4)]
-    by_contact = [np.zeros((contact_capacity, 3)) for _ in range(2)]
-    return NewtonScratch(np.zeros(contact_capacity), *by_body, *by_contact, np.zeros(contact_capacity))
+    return NewtonScratch(np.zeros(contact_capacity), *by_body, np.zeros(contact_capacity))
 
 
 @inlined
@@ -268,8 +265,12 @@ def _assemble(masses, contacts, rows, islands, island, velocity, scratch, patter
 
 
 @inner
-def _slope(masses, rows, islands, island, velocity, scratch, alpha):
-    """Derivative of the potential along the step at w + alpha step; friction limits stand still."""
+def _slope(masses, rows, islands, island, velocity, scratch, slip, alpha):
+    """Derivative of the potential along the step at w + alpha step; friction limits stand still.
+
+    Args:
+        slip: Velocities of the island's contacts in their frames and what the step adds [m/s], (c, 2, 3).
+    """
     total = 0.0
     step, free = scratch.step, scratch.free
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
@@ -285,30 +286,33 @@ def _slope(masses, rows, islands, island, velocity, scratch, alpha):
         momentum = _momentum(masses, body, d)
         for m in range(6):
             total += momentum[m] * step[body, m]
-    for i in range(islands.start[island], islands.start[island + 1]):
-        c = islands.order[i]
-        u, du = vec3.load(scratch.slip, c), vec3.load(scratch.slip_step, c)
+    first = islands.start[island]
+    for i in range(slip.shape[0]):
+        c = islands.order[first + i]
+        u, du = vec3.load(slip[i], 0), vec3.load(slip[i], 1)
         p = spring_impulse(rows, c, vec3.add(u, vec3.scale(du, alpha)), scratch.limit[c], scratch.rate[c])
         total -= vec3.dot(p, du)
     return total
 
 
-@inner
+@allocating_inner
 def _line_search(masses, contacts, rows, islands, island, velocity, scratch):
     """Length of the step at which the potential stops falling, at most 1; 0 where it does not."""
-    for i in range(islands.start[island], islands.start[island + 1]):
-        c = islands.order[i]
+    first_contact = islands.start[island]
+    slip = np.empty((islands.start[island + 1] - first_contact, 2, 3))
+    for i in range(slip.shape[0]):
+        c = islands.order[first_contact + i]
         u = in_frame(rows, c, relative_velocity(velocity, contacts, c))
         du = in_frame(rows, c, relative_velocity(scratch.step, contacts, c))
         for m in range(3):
-            scratch.slip[c, m], scratch.slip_step[c, m] = u[m], du[m]
+            slip[i, 0, m], slip[i, 1, m] = u[m], du[m]
     low, high, alpha = 0.0, 1.0, 1.0
-    first = slope_low = _slope(masses, rows, islands, island, velocity, scratch, 0.0)
+    first = slope_low = _slope(masses, rows, islands, island, velocity, scratch, slip, 0.0)
     slope_high = 0.0
     if not first < 0.0:
         return 0.0
     for _ in range(LINE_SEARCH):  # Illinois' regula falsi on the monotone slope, full step first
-        slope = _slope(masses, rows, islands, island, velocity, scratch, alpha)
+        slope = _slope(masses, rows, islands, island, velocity, scratch, slip, alpha)
         if abs(slope) <= 0.1 * abs(first) or (alpha == 1.0 and slope < 0.0):
             return alpha
         if slope > 0.0:
