@@ -436,6 +436,7 @@ def detect_contacts(colliders, shapes, sensor, c, R, trace, pairs, reach, slack,
         p_ba = vec3.subtract(vec3.load(c, a), vec3.load(c, b))
         size = _pair_size(shapes.bound[sa], shapes.bound[sb])
         witness, axis = pairs.witness[slot], pairs.axis[slot]
+        pairs.looks[slot] += 1
         pairs.way[slot], pairs.margin[slot] = way, margin
         scratch.deepest[0] = margin  # at least, where the pair says no more
         _collide_pair(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scratch, contacts.counter)

@@ -26,6 +26,7 @@ class PairTable(NamedTuple):
     witness: np.ndarray  # (slots, 3) kind, feature of a, feature of b: see separating_plane.py
     axis: np.ndarray  # (slots, 3) last separating direction, from b to a, world axes
     point_count: np.ndarray  # (slots,) contact points of the last step, or OVERLAPS_SENSOR
+    looks: np.ndarray  # (slots,) how often the pairs in this slot were looked at so far
     way: np.ndarray  # [m] (slots,) sum of the ways of both bodies when the pair was last looked at
     margin: np.ndarray  # [m] (slots,) up to which points were looked for; without any, their least distance
     allowance: np.ndarray  # [m] (slots,) overlap still forgiven: see narrow_phase.py
@@ -58,6 +59,7 @@ def empty_pairs(capacity: int, rooms: int) -> PairTable:
         witness=np.zeros((capacity, 3), np.int64),
         axis=np.zeros((capacity, 3)),
         point_count=np.zeros(capacity, np.int8),
+        looks=np.zeros(capacity, np.int32),
         way=np.full(capacity, -np.inf),
         margin=np.zeros(capacity),
         allowance=np.zeros(capacity),

@@ -38,6 +38,7 @@ class ContactRows(NamedTuple):
     asleep: np.ndarray  # (c,) contacts of islands that sleep; of their rows only impulses are kept
     slot: np.ndarray  # (c,) pair whose frame, K and coefficients the row holds; -1 where none
     place: np.ndarray  # (c,) and index among that pair's points
+    look: np.ndarray  # (c,) at which these were found: see PairTable.looks
 
 
 def empty_rows(capacity: int) -> ContactRows:
@@ -49,6 +50,7 @@ def empty_rows(capacity: int) -> ContactRows:
         asleep=np.zeros(capacity, np.bool_),
         slot=np.full(capacity, -1, np.int32),
         place=np.zeros(capacity, np.int8),
+        look=np.zeros(capacity, np.int32),
     )
 
 
@@ -119,12 +121,24 @@ def _soften(contacts, count, softness, sink, stiffening, rows):
 
 @kernel
 def prepare_rows(
-    friction, restitution, masses, contacts, count, allowance, stiffening, multiply, softness, sink, rows
+    friction,
+    restitution,
+    masses,
+    contacts,
+    count,
+    looks,
+    allowance,
+    stiffening,
+    multiply,
+    softness,
+    sink,
+    rows,
 ):
     """Fill the rows of all contact points; impulses of the last step are taken into their frames.
 
     Args:
         friction, restitution: Of the bodies, shapes (n, 2) and (n,).
+        looks: How often each pair was looked at so far.
         allowance: Overlap forgiven to each pair [m].
         stiffening: Of each pair; brought up to date.
         softness: Compliance of a contact in units of its K_nn.
@@ -139,8 +153,8 @@ def prepare_rows(
             continue
         # A point that is carried on has moved by too little to change what its row holds.
         slot, place = contacts.slot[c], contacts.place[c]
-        if not (contacts.carried[c] and rows.slot[c] == slot and rows.place[c] == place):
-            rows.slot[c], rows.place[c] = slot, place
+        if not (rows.slot[c] == slot and rows.place[c] == place and rows.look[c] == looks[slot]):
+            rows.slot[c], rows.place[c], rows.look[c] = slot, place, looks[slot]
             n = vec3.load(contacts.normal, c)
             t1, t2 = vec3.tangents(n)
             frame = (n[0], n[1], n[2], t1[0], t1[1], t1[2], t2[0], t2[1], t2[2])

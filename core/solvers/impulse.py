@@ -318,7 +318,6 @@ class ImpulsePipeline:
                     return
                 if not self.broad_phase.grow_rooms():
                     self._grow()
-                self.rows.slot[:] = -1  # what was looked at just now would seem to be carried on
 
     def build_islands(self) -> int:
         """Group the contacts by island; returns their number."""
@@ -340,7 +339,7 @@ class ImpulsePipeline:
         pairs = self.broad_phase.pairs
         prepare_rows(
             self.model.friction, self.model.restitution, self.masses, self.contacts, self.contact_count,
-            pairs.allowance, pairs.stiffening, self.multiply, softness, self._sink(h), self.rows,
+            pairs.looks, pairs.allowance, pairs.stiffening, self.multiply, softness, self._sink(h), self.rows,
         )  # fmt: skip
 
     def _gravity_speed(self, h: float) -> float:

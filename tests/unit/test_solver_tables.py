@@ -1,0 +1,61 @@
+"""What the impulse solver keeps between steps: no more than it needs, and nothing out of date."""
+
+import numpy as np
+import pytest
+import scenes
+import topple
+
+STEP = 1.0 / 240.0
+
+
+def arrays_of(value, found: dict[int, np.ndarray]) -> dict[int, np.ndarray]:
+    """All arrays that a value of the solver holds, by identity; views count as what they are views of."""
+    if isinstance(value, np.ndarray):
+        while isinstance(value.base, np.ndarray):
+            value = value.base
+        found[id(value)] = value
+    elif isinstance(value, dict):
+        value = tuple(value.values())
+    elif type(value).__module__.startswith("topple") and hasattr(value, "__dict__"):
+        value = tuple(vars(value).values())
+    if isinstance(value, tuple | list):
+        for item in value:
+            arrays_of(item, found)
+    return found
+
+
+def heap_in_motion(count: int, seconds: float) -> topple.Simulation:
+    simulation = topple.Simulation(
+        scenes.wide_heap(count), topple.ImpulseSolver(time_step=STEP, sleeping=False)
+    )
+    simulation.advance(seconds)
+    return simulation
+
+
+def test_memory_of_a_heap():
+    """Once it has fallen, with some four contact points a body."""
+    count = 500
+    pipeline = heap_in_motion(count, 1.1)._pipeline
+    assert pipeline.contact_count > 3 * count
+    assert sum(array.nbytes for array in arrays_of(pipeline, {}).values()) < 6500 * count
+
+
+def test_tables_grow_to_need():
+    """Whatever room there is at first, all contact points are found."""
+    pipeline = heap_in_motion(60, 1.1)._pipeline
+    pairs = pipeline.broad_phase.pairs
+    touching = np.flatnonzero(pairs.point_count[: pairs.counter[0]] > 0)
+    assert pairs.point_count[touching].sum() == pipeline.contact_count
+    rooms = pairs.room[touching]
+    assert (rooms >= 0).all()
+    assert len(np.unique(rooms)) == len(rooms)
+
+
+@pytest.mark.parametrize("seconds", [0.6, 0.8, 1.0])
+def test_rows_are_those_of_the_last_look(seconds):
+    """A point found anew and then carried on while positions are repaired has a new frame."""
+    pipeline = heap_in_motion(60, seconds)._pipeline
+    pipeline._prepare_rows(STEP)
+    count = pipeline.contact_count
+    assert pipeline.contacts.carried[:count].any()
+    np.testing.assert_array_equal(pipeline.rows.frame[:count, :3], pipeline.contacts.normal[:count])
