@@ -372,8 +372,8 @@ class ImpulsePipeline:
         report = self.solve_report
         solve_contacts(
             self.masses, self.geometry, self.rows, self.islands, island_count, h, self._gravity_speed(h),
-            self.tolerance, accuracy, self._sink(h), self.settings.max_iterations, self.net, self.plan,
-            self.solve, report, self.end_velocity,
+            self.tolerance, accuracy, self._sink(h), self.settings.max_iterations, self.time > 0.0, self.net,
+            self.plan, self.solve, report, self.end_velocity,
         )  # fmt: skip
         if report[UNSETTLED]:
             self.unresolved.append((self.time, int(report[UNSETTLED]), float(report[RESIDUAL])))
@@ -385,12 +385,13 @@ class ImpulsePipeline:
         )  # fmt: skip
 
     def _hold_energy(self, h: float, island_count: int) -> None:
+        at_rest = self.solve.held | self.solve.settles
         hold_energy(
             self.model.kind, self.masses, self.state, self.geometry, self.contacts.impulse,
             self.contacts.slot, self.broad_phase.pairs.allowance, self.rows, self.islands, island_count,
-            self.plan, self.gravity, h, self.lasting, self.solve.held, self.energy,
+            self.plan, self.gravity, h, self.lasting, at_rest, self.energy,
         )  # fmt: skip
-        settle_held(self.state, self.solve.held)
+        settle_held(self.state, at_rest)
         follow_mean(self.masses, self.state, self.plan.mean, self.solve.limit)
 
     def store_impulses(self) -> None:

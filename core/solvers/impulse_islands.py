@@ -17,6 +17,15 @@ from .impulse_newton import (
     solve_island,
 )
 from .impulse_rest import copy_solution, fastest_contact, hold, is_at_rest
+from .impulse_settle import (
+    LARGE,
+    leave_out_inertia,
+    lengthen_step,
+    may_settle,
+    settle,
+    shorten_step,
+    take_inertia_in,
+)
 from .impulse_squeezed import give_way
 from .impulse_sweeps import sweep_island, sweep_without_push
 
@@ -29,13 +38,14 @@ class SolveScratch(NamedTuple):
 
     outcome: np.ndarray  # (bodies + 1,) of each island
     gap: np.ndarray  # [m] (c,) gaps before arms rotate
+    settles: np.ndarray  # (bodies,) comes to rest in this step
     held: np.ndarray  # (bodies,) held at rest in this step, and from then on in the last
     limit: np.ndarray  # [m/s] (bodies,) speed above which what animated bodies jam follows its mean velocity
     contact_count: np.ndarray  # (bodies,) contacts of each body in the last step
     found: np.ndarray  # (bodies, 6) mean velocities of before, to come back to
     impulse: np.ndarray  # [N s] (c, 3) and impulses
     last_mean: np.ndarray  # (bodies, 6) mean velocities of the last step
-    wait: np.ndarray  # (bodies,) steps before Newton's method is tried again on a heap, where it failed
+    wait: np.ndarray  # (bodies,) steps before the equilibrium of a heap is sought again, where none was found
     newton: NewtonScratch
 
 
@@ -44,6 +54,7 @@ def solve_scratch(body_count: int, contact_capacity: int) -> SolveScratch:
     return SolveScratch(
         outcome=np.zeros(body_count + 1, np.int64),
         gap=np.zeros(contact_capacity),
+        settles=np.zeros(body_count, np.bool_),
         held=np.zeros(body_count, np.bool_),
         limit=np.full(body_count, np.inf),
         contact_count=np.zeros(body_count, np.int64),
@@ -71,21 +82,18 @@ def recall_solve(solve: SolveScratch, memory: tuple[np.ndarray, ...]) -> None:
 SETTLED, ENOUGH = 1e-2, 1e-1
 ENOUGH_IN_MOTION = 0.5  # the same for a large island in motion, whose next step will be another
 # An island is calm where no contact moves faster than this many times what gravity adds in a step.
-# What sweeps leave there would be seen as a shiver, so it goes to Newton's method at once.
+# What sweeps leave there would be seen as a shiver, so it goes to Newton's method at once; a heap, whose
+# iterations each take as long as many sweeps, only where it may come to rest.
 CALM = 2.0
-# A heap is still where the last step moved no contact faster than this many times what gravity adds in a
-# step. Newton's method takes many iterations there, each as long as all the sweeps of a step, but what it
-# finds stays at rest. Where it does not converge (a heap that creeps), it is not tried again for some steps.
-STILL, WAIT = 0.25, 20
 # Velocity error that Newton's method leaves, times the step, in parts of the tolerance.
 NEWTON_ACCURACY = 1e-3
 NEWTON_ROUNDS = 4
 # Sweeps after which an island that has not settled goes to Newton's method, one iteration of which
 # takes as long.
 FIRST_SWEEPS = 30
-# An island of more than so many contacts, whose links close more than so many loops, is only swept while it
+# A large island whose links close more than so many loops is a heap: only swept while it
 # moves: its factor fills in, and one iteration of Newton's method takes far longer than a sweep.
-LARGE, LOOPS = 400, 20
+LOOPS = 20
 
 
 @inner
@@ -114,23 +122,6 @@ def _is_dense(contacts, islands, island):
 
 
 @inner
-def _is_still(contacts, islands, island, gravity_speed, solve):
-    """Whether nothing in an island moved much in the last step, and nothing says to wait."""
-    for k in range(islands.body_start[island], islands.body_start[island + 1]):
-        if solve.wait[islands.body[k]] > 0:
-            return False
-    first, last = islands.start[island], islands.start[island + 1]
-    return fastest_contact(contacts, islands.order, first, last, solve.last_mean) < STILL * gravity_speed
-
-
-@inner
-def _wait(islands, island, solve):
-    """Let Newton's method wait before it is tried again on an island."""
-    for k in range(islands.body_start[island], islands.body_start[island + 1]):
-        solve.wait[islands.body[k]] = WAIT
-
-
-@inner
 def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_speed, net, mean, solve):
     """Prepare every island, and hold those that are at rest.
 
@@ -142,7 +133,7 @@ def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_spe
         net: Velocity changes by the impulses of the last step, shape (bodies, 6).
         mean: Planned mean velocities (bodies, 6); zero is written for islands at rest.
     """
-    solve.held[:] = False
+    solve.held[:], solve.settles[:] = False, False
     for i in range(mean.shape[0]):
         solve.wait[i] = max(solve.wait[i] - 1, 0)
         for k in range(6):
@@ -177,7 +168,8 @@ def sweep_islands(
     tolerance,
     gravity_speed,
     max_sweeps,
-    mean,
+    settling,
+    plan,
     solve,
     report,
 ):
@@ -187,15 +179,19 @@ def sweep_islands(
         tolerance: Largest penetration to leave [m].
         gravity_speed: What gravity adds to a velocity in one step [m/s].
         max_sweeps: Bound on the sweeps of an island that Newton's method cannot take over.
+        settling: Whether islands may come to rest; at the start, what is there is taken to be at rest.
+        plan: `mean` is written.
         report: Sweeps, islands unsettled and the worst residual [m] are added.
     """
+    mean = plan.mean
     for island in range(island_count):
         if solve.outcome[island] == DONE:
             continue
         first, last = islands.start[island], islands.start[island + 1]
         calm = fastest_contact(contacts, islands.order, first, last, mean) < CALM * gravity_speed
         heap = last - first > LARGE and _is_dense(contacts, islands, island)
-        calm = calm or (heap and _is_still(contacts, islands, island, gravity_speed, solve))
+        if heap and settling:
+            calm = may_settle(contacts, islands, island, gravity_speed, plan, solve)
         only = solve.outcome[island] == SWEEPS_ONLY
         if calm and not only:
             continue
@@ -229,55 +225,71 @@ def _stiffen(rows, order, first, last, sink):
 
 
 @merged
-def newton_islands(
-    masses,
-    contacts,
-    rows,
-    islands,
-    island_count,
-    h,
-    tolerance,
-    accuracy,
-    gravity_speed,
-    sink,
-    max_sweeps,
-    mean,
-    solve,
+def _converge(
+    masses, contacts, rows, islands, island, h, tolerance, accuracy, sink, patient, static, mean, solve,
     report,
-):
+):  # fmt: skip
+    """Newton's method with arms that rotate and springs stiff enough; returns the error left [m/s]."""
+    first, last = islands.start[island], islands.start[island + 1]
+    set_limits(rows, islands, island, solve.newton.limit)
+    error = 0.0
+    for _ in range(NEWTON_ROUNDS):  # straight arms, then with those that rotate; soft, then stiff
+        for i in range(first, last):
+            c = islands.order[i]
+            solve.newton.rate[c] = gap_rate(rows.gap[c], h, PUSH)
+        if static:
+            lengthen_step(rows, islands.order, first, last, h, solve.newton.rate)
+        iterations, error = solve_island(
+            masses, contacts, rows, islands, island, accuracy, patient, mean, solve.newton
+        )
+        if static:
+            shorten_step(rows, islands.order, first, last, solve.gap)
+        report[NEWTON] += iterations
+        if not error * h <= ENOUGH * tolerance:
+            break
+        bent = not static and bend(
+            masses, contacts, rows, islands.order, first, last, h, 0.1 * tolerance, mean, solve.gap
+        )
+        if not (_stiffen(rows, islands.order, first, last, sink) or bent):
+            break
+    return error
+
+
+@merged
+def newton_islands(
+    masses, contacts, rows, islands, island_count, h, tolerance, accuracy, gravity_speed, sink, max_sweeps,
+    settling, plan, solve, report,
+):  # fmt: skip
     """Newton's method on the islands that sweeps did not settle; where it fails, more sweeps.
 
     Args:
         gravity_speed: What gravity adds to a velocity in one step [m/s].
         sink: How far a spring may give under its load, per step [m/s]; softer ones are stiffened.
         max_sweeps: Bound on the sweeps where Newton's method did not converge.
+        settling: Whether islands may come to rest; see `impulse_settle`.
     """
+    mean = plan.mean
     for island in range(island_count):
         if solve.outcome[island] == DONE:
             continue
-        first, last = islands.start[island], islands.start[island + 1]
         copy_solution(islands, island, mean, rows.impulse, solve.found, solve.impulse)
-        set_limits(rows, islands, island, solve.newton.limit)
-        error = 0.0
-        still = _is_still(contacts, islands, island, gravity_speed, solve)
-        for _ in range(NEWTON_ROUNDS):  # straight arms, then with those that rotate; soft, then stiff
-            for i in range(first, last):
-                c = islands.order[i]
-                solve.newton.rate[c] = gap_rate(rows.gap[c], h, PUSH)
-            iterations, error = solve_island(
-                masses, contacts, rows, islands, island, accuracy, still, mean, solve.newton
-            )
-            report[NEWTON] += iterations
-            if not error * h <= ENOUGH * tolerance:
+        still = may_settle(contacts, islands, island, gravity_speed, plan, solve)
+        static = settling and still
+        while True:
+            if static:
+                leave_out_inertia(islands, island, plan, solve.newton.free, mean)
+            error = _converge(
+                masses, contacts, rows, islands, island, h, tolerance, accuracy, sink,
+                still or not settling, static, mean, solve, report,
+            )  # fmt: skip
+            if not static or settle(
+                contacts, rows, islands, island, h, gravity_speed, tolerance, error, mean, solve
+            ):
                 break
-            bent = bend(
-                masses, contacts, rows, islands.order, first, last, h, 0.1 * tolerance, mean, solve.gap
-            )
-            if not (_stiffen(rows, islands.order, first, last, sink) or bent):
-                break
+            static = still = False
+            take_inertia_in(islands, island, plan, solve.newton.free)
+            copy_solution(islands, island, solve.found, solve.impulse, mean, rows.impulse)
         if not error * h <= ENOUGH * tolerance:
-            if still and last - first > LARGE:
-                _wait(islands, island, solve)
             copy_solution(islands, island, solve.found, solve.impulse, mean, rows.impulse)
             residual, sweeps = sweep_island(
                 masses, contacts, rows, islands, island, h, tolerance, SETTLED * tolerance,
@@ -310,7 +322,7 @@ def release_push(masses, contacts, rows, islands, island_count, plan, h, slop, m
 @allocating_kernel
 def solve_contacts(
     masses, contacts, rows, islands, island_count, h, gravity_speed, tolerance, accuracy, sink, max_sweeps,
-    net, plan, solve, report, end_velocity,
+    settling, net, plan, solve, report, end_velocity,
 ):  # fmt: skip
     """Find the impulses of all islands: those of the last step, or by sweeps, or by Newton's method.
 
@@ -320,6 +332,7 @@ def solve_contacts(
         accuracy: Velocity error that Newton's method leaves [m/s].
         sink: How far a spring may give under its load, per step [m/s].
         max_sweeps: Bound on the sweeps over an island.
+        settling: Whether islands may come to rest.
         net: Velocity changes by the impulses of the last step, shape (bodies, 6).
         plan: `mean` and `end_minus_mean` of the coming step; `mean` is written.
         report: Sweeps, Newton's iterations, islands unsettled and the worst residual [m]: written.
@@ -329,12 +342,12 @@ def solve_contacts(
     report[:] = 0.0
     set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_speed, net, mean, solve)
     sweep_islands(
-        masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, mean, solve,
-        report,
+        masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, settling, plan,
+        solve, report,
     )  # fmt: skip
     newton_islands(
         masses, contacts, rows, islands, island_count, h, tolerance, accuracy, gravity_speed, sink,
-        max_sweeps, mean, solve, report,
+        max_sweeps, settling, plan, solve, report,
     )  # fmt: skip
     give_way(
         masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, plan.start,

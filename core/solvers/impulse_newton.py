@@ -26,14 +26,20 @@ from ..math3 import mat3, vec3
 from .block_cholesky import analyze, block_index, factor, products, solve, without_fill
 from .conjugate_gradients import conjugate_gradients
 
-MAX_ITERATIONS, MOST_IN_HEAPS = 40, 120
+MOST_ITERATIONS, MOST_IN_HEAPS = 320, 120
 MAX_BODIES = 1000  # the elimination graph is a table of bodies by bodies
 LINE_SEARCH = 12
 FULL_STEP = 0.5  # a whole step that cuts the error to this part needs no line search
 REUSE = 0.2  # the factor is kept while an iteration cuts the error to this part
-# How often friction limits follow the normal impulses in one step. Where they have not met by then
-# (bodies jammed by their own friction), the last solution stands: no penetration, friction a round late.
-LIMIT_ROUNDS = 8
+# Friction limits follow the normal impulses after so many iterations, or sooner where these have converged,
+# and so often in one step. Where the two have not met by then (bodies jammed by their own friction), the
+# last solution stands: no penetration, friction a round late.
+FOLLOW, LIMIT_ROUNDS = 4, 16
+# A contact that slips resists across its slip only. A step that goes by this ends early, where hundreds of
+# others begin to slip or to hold. So contacts are given a part of that resistance along their slip, too: all
+# of it, by which no step goes too far (the friction's potential lies below that parabola), at first and
+# after a step that was cut to less than SHORT; half as much after each that was nearly WHOLE.
+SHORT, WHOLE = 0.5, 0.8
 # Block products of a factor, per contact, beyond which conjugate gradients are faster: a wall has 11, a heap
 # of 500 rocks 23, one of 1240 boxes 180.
 MOST_PRODUCTS = 40
@@ -164,10 +170,10 @@ def island_gradient(masses, contacts, rows, islands, island, velocity, scratch):
 
 
 @inlined
-def _spring_matrix(rows, c, u, limit, rate):
+def _spring_matrix(rows, c, u, limit, rate, along):
     """Derivative -dp/du of contact `c` in its frame: nn, n t1, n t2, t1 t1, t1 t2, t2 t2.
 
-    A slipping contact resists across its slip only.
+    A slipping contact resists across its slip, and is given the part `along` of that resistance along it.
     """
     stiffness = 1.0 / (PUSH * rows.compliance[c])
     normal = 1.0 / normal_compliance(rows, c) if rate > u[0] else 0.0
@@ -176,8 +182,9 @@ def _spring_matrix(rows, c, u, limit, rate):
     if size <= limit:
         return normal, 0.0, 0.0, stiffness, 0.0, stiffness
     across = limit / size * stiffness
+    less = (1.0 - along) * across
     t1, t2 = p1 / size, p2 / size
-    return normal, 0.0, 0.0, across * t2 * t2, -across * t1 * t2, across * t1 * t1
+    return normal, 0.0, 0.0, across - less * t1 * t1, -less * t1 * t2, across - less * t2 * t2
 
 
 @inlined
@@ -232,8 +239,8 @@ def _add_block(block, sign, D, rx, ry):
 
 
 @inner
-def _assemble(masses, contacts, rows, islands, island, velocity, scratch, pattern, blocks):
-    """Hessian M + sum J' D J into the pattern's blocks."""
+def _assemble(masses, contacts, rows, islands, island, velocity, scratch, along, pattern, blocks):
+    """Hessian M + sum J' D J into the pattern's blocks; see `_spring_matrix` for `along`."""
     blocks[:, :, :] = 0.0
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
         body = islands.body[k]
@@ -246,7 +253,7 @@ def _assemble(masses, contacts, rows, islands, island, velocity, scratch, patter
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
         u = in_frame(rows, c, relative_velocity(velocity, contacts, c))
-        D = _spring_matrix(rows, c, u, scratch.limit[c], scratch.rate[c])
+        D = _spring_matrix(rows, c, u, scratch.limit[c], scratch.rate[c], along)
         if D[0] == 0.0 and D[3] == 0.0 and D[5] == 0.0:
             continue
         D_W = _world_matrix(rows, c, D)
@@ -392,12 +399,12 @@ def _go_along(islands, island, alpha, velocity, scratch):
 
 
 @merged
-def solve_island(masses, contacts, rows, islands, island, accuracy, still, velocity, scratch):
+def solve_island(masses, contacts, rows, islands, island, accuracy, patient, velocity, scratch):
     """Newton's method on one island, friction limits brought up to date between solutions.
 
     Args:
         accuracy: Largest velocity error of a contact to leave [m/s].
-        still: Whether hardly anything moves: only then is a heap whose factor fills in too far worth it.
+        patient: Whether a heap whose factor fills in too far is worth it.
         velocity: Mean velocities (bodies, 6): where Newton's method begins; written.
         scratch: `rate`, `free` and `limit` are read.
 
@@ -410,42 +417,40 @@ def solve_island(masses, contacts, rows, islands, island, accuracy, still, veloc
         _let_hold(rows, islands, island, scratch.limit)
         error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
     pattern, complete = _island_pattern(contacts, islands, island)
-    if not (complete or still):
+    if not (complete or patient):
         return 0, math.inf
     n = pattern.rank.shape[0]
-    most = LIMIT_ROUNDS * MAX_ITERATIONS if complete else MOST_IN_HEAPS
+    most = MOST_ITERATIONS if complete else MOST_IN_HEAPS
     matrix = np.empty((n + pattern.row.shape[0], 6, 6))
     blocks, solution, work = np.empty_like(matrix), np.empty((n, 6)), np.empty((0 if complete else 4, n, 6))
-    iterations = 0
+    iterations, rounds, since = 0, 0, 0
+    along = 1.0
     factored = False
-    for limits in range(LIMIT_ROUNDS):
-        for _ in range(MAX_ITERATIONS):
-            if error <= accuracy or iterations == most:
-                break
-            iterations += 1
-            if not factored:
-                _assemble(masses, contacts, rows, islands, island, velocity, scratch, pattern, matrix)
-                if not _factor_matrix(pattern, complete, matrix, blocks):
-                    set_limits(rows, islands, island, scratch.limit)
-                    return iterations, error
-            _newton_step(islands, island, pattern, complete, matrix, blocks, solution, work, scratch)
-            before = error
-            _go_along(islands, island, 1.0, velocity, scratch)
+    while iterations < most:
+        if (error <= accuracy or since >= FOLLOW) and rounds < LIMIT_ROUNDS:
+            set_limits(rows, islands, island, scratch.limit)
             error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
-            if not error < FULL_STEP * before:
-                _go_along(islands, island, -1.0, velocity, scratch)
-                alpha = _line_search(masses, contacts, rows, islands, island, velocity, scratch)
-                if alpha == 0.0:
-                    error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
-                    set_limits(rows, islands, island, scratch.limit)
-                    return iterations, error
-                _go_along(islands, island, alpha, velocity, scratch)
-                error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
-            factored = error < REUSE * before  # the factor still serves
-        if limits == LIMIT_ROUNDS - 1 or iterations == most:
-            break
-        set_limits(rows, islands, island, scratch.limit)
-        error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
+            rounds, since = rounds + 1, 0
         if error <= accuracy:
             break
+        iterations, since = iterations + 1, since + 1
+        if not factored:
+            _assemble(masses, contacts, rows, islands, island, velocity, scratch, along, pattern, matrix)
+            if not _factor_matrix(pattern, complete, matrix, blocks):
+                break
+        _newton_step(islands, island, pattern, complete, matrix, blocks, solution, work, scratch)
+        before, length = error, 1.0
+        _go_along(islands, island, 1.0, velocity, scratch)
+        error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
+        if not error < FULL_STEP * before:
+            _go_along(islands, island, -1.0, velocity, scratch)
+            length = _line_search(masses, contacts, rows, islands, island, velocity, scratch)
+            _go_along(islands, island, length, velocity, scratch)
+            error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
+        if length == 0.0:
+            break
+        factored = error < REUSE * before  # the factor still serves
+        along = 1.0 if length < SHORT else along * (0.5 if length > WHOLE else 1.0)
+    if error > accuracy:
+        set_limits(rows, islands, island, scratch.limit)
     return iterations, error

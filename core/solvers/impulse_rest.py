@@ -18,7 +18,7 @@ SAME = 1e-9  # and an impulse is that of the last step where it differs by less 
 
 
 @inner
-def _is_slow(islands, island, velocity, limit):
+def is_slow(islands, island, velocity, limit):
     """Whether all bodies of an island move slower than `limit` [m/s] and turn slower than 1/m of it."""
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
         v = velocity[islands.body[k]]
@@ -94,7 +94,7 @@ def _is_unchanged(rows, islands, island, rate, accuracy):
 @inner
 def is_at_rest(masses, contacts, rows, islands, island, gravity_speed, mean, solve):
     """Whether nothing moves and the forces balance where nothing does; if not, all is left as it was."""
-    if not _is_slow(islands, island, solve.last_mean, REST_SPEED * gravity_speed):
+    if not is_slow(islands, island, solve.last_mean, REST_SPEED * gravity_speed):
         return False
     first, last, most = islands.start[island], islands.start[island + 1], REST_FORCE * gravity_speed
     # With the impulses of the last step, the planned velocities are all that is out of balance.

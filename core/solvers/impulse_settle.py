@@ -1,0 +1,121 @@
+"""Islands about to come to rest: their equilibrium is found at once.
+
+Impulses of the last step act all through a step, and what changes acts at its start. Loads that are out of
+balance are so by half as much after each step, and springs take back half of their stretch: some twenty steps
+of Newton's method pass until an island balances well enough to be held. So where hardly anything moves, the
+equilibrium is looked for in which it would end,
+
+    M g + sum J' p(x) = 0,
+
+the springs' impulses p by their lengths after a displacement x of the bodies. Inertia, which is of no
+consequence there, is left as a hundredth, for bodies that no spring holds. In the variables of a step
+(see `impulse_newton`, w = x / (100 h)) these are the equations of a step 100 times as long that starts from
+rest. Where they have no solution near by, the island moves on as it would have.
+"""
+
+from ..dynamics.contact_rows import PUSH
+from ..jit import inner
+from .impulse_rest import REST_FORCE, REST_SPEED, fastest_body, fastest_contact, is_slow
+
+# An island may come to rest where its bodies hardly got ahead in the last step (REST_SPEED) and start the
+# next slower than this part of what gravity adds in a step: impulses that are out of balance jolt them.
+STILL = 0.25
+# In an island of more than so many contacts it takes many iterations. Where it came to nothing there, it is
+# not tried again for some steps.
+LARGE, WAIT = 400, 20
+LONGER = 100.0  # how many times longer the step is taken for
+FAR = 10.0  # displacement in tolerances that is too far for an equilibrium near by
+TOUCHING = -1e-300  # [m]
+
+
+@inner
+def _lies_on_what_moves(contacts, islands, island, mean):
+    """Whether an island touches bodies that are animated and move."""
+    for i in range(islands.start[island], islands.start[island + 1]):
+        for side in range(2):
+            body = contacts.body[islands.order[i], side]
+            if islands.number[body] < 0:
+                for m in range(6):
+                    if mean[body, m] != 0.0:
+                        return True
+    return False
+
+
+@inner
+def may_settle(contacts, islands, island, gravity_speed, plan, solve):
+    """Whether an island hardly moves, and nothing says to wait."""
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        if solve.wait[islands.body[k]] > 0:
+            return False
+    return (
+        is_slow(islands, island, solve.last_mean, REST_SPEED * gravity_speed)
+        and is_slow(islands, island, plan.start, STILL * gravity_speed)
+        and not _lies_on_what_moves(contacts, islands, island, plan.mean)
+    )
+
+
+@inner
+def leave_out_inertia(islands, island, plan, free, mean):
+    """Start from rest, with nothing but what forces add in the step; `free` and `mean` are written."""
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        body = islands.body[k]
+        for m in range(6):
+            free[body, m] += plan.end_minus_mean[body, m] - plan.start[body, m]
+            mean[body, m] = 0.0
+
+
+@inner
+def take_inertia_in(islands, island, plan, free):
+    """Take back what `leave_out_inertia` did to `free`."""
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        body = islands.body[k]
+        for m in range(6):
+            free[body, m] -= plan.end_minus_mean[body, m] - plan.start[body, m]
+
+
+@inner
+def lengthen_step(rows, order, first, last, h, rate):
+    """Springs of a longer step, which push by all of their stretch, open contacts' too once they close."""
+    for i in range(first, last):
+        c = order[i]
+        rate[c] = -rows.gap[c] / (LONGER * h)
+        rows.gap[c] = min(rows.gap[c], TOUCHING)
+        rows.compliance[c] /= PUSH * LONGER
+
+
+@inner
+def shorten_step(rows, order, first, last, gap):
+    """Take back what `lengthen_step` did to rows."""
+    for i in range(first, last):
+        c = order[i]
+        rows.gap[c] = gap[c]
+        rows.compliance[c] *= PUSH * LONGER
+
+
+@inner
+def settle(contacts, rows, islands, island, h, gravity_speed, tolerance, error, mean, solve):
+    """Let an island into the equilibrium found, by no more than the tolerance in a step; whether it is one.
+
+    Args:
+        error: Velocity error of the solution [m/s].
+        mean: In: the solution. Out: the velocities that lead there.
+    """
+    first, last = islands.start[island], islands.start[island + 1]
+    way = LONGER * h * fastest_contact(contacts, islands.order, first, last, mean)
+    most = REST_FORCE * gravity_speed
+    balanced = max(error, fastest_body(islands, island, solve.newton.error)) <= most
+    if not (balanced and way <= FAR * tolerance and is_slow(islands, island, mean, most)):
+        for k in range(islands.body_start[island], islands.body_start[island + 1]):
+            solve.wait[islands.body[k]] = WAIT if last - first > LARGE else 0
+        return False
+    scale = LONGER if way <= tolerance else LONGER * tolerance / way
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        body = islands.body[k]
+        solve.settles[body] = True
+        for m in range(6):
+            mean[body, m] *= scale
+    for i in range(first, last):
+        c = islands.order[i]
+        for m in range(3):
+            rows.before[c, m] = rows.impulse[c, m]  # which it is from now on
+    return True
