@@ -342,8 +342,8 @@ def solve_contacts(
     report[:] = 0.0
     set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_speed, net, mean, solve)
     sweep_islands(
-        masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, settling, plan,
-        solve, report,
+        masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, settling,
+        plan, solve, report,
     )  # fmt: skip
     newton_islands(
         masses, contacts, rows, islands, island_count, h, tolerance, accuracy, gravity_speed, sink,
