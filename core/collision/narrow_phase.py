@@ -419,10 +419,11 @@ def detect_contacts(colliders, shapes, sensor, c, R, trace, pairs, reach, slack,
         margin = 0.0 if sensed else reach[a] + reach[b] + slack
         way = trace.way[a] + trace.way[b]
         moved = way - pairs.way[slot]
-        if not sensed and pairs.point_count[slot] == 0 and pairs.margin[slot] - moved > margin:
+        still = moved < CARRIED * slack and margin <= pairs.margin[slot]
+        if not sensed and pairs.point_count[slot] == 0 and (still or pairs.gap[slot] - moved > margin):
             contacts.counter[CARRIED_ON] += 1
             continue
-        if pairs.point_count[slot] > 0 and moved < CARRIED * slack and margin <= pairs.margin[slot]:
+        if pairs.point_count[slot] > 0 and still:
             contacts.counter[CARRIED_ON] += 1
             ra, rb = mat3.load(R, a), mat3.load(R, b)
             p_ba = vec3.subtract(vec3.load(c, a), vec3.load(c, b))
@@ -456,7 +457,7 @@ def detect_contacts(colliders, shapes, sensor, c, R, trace, pairs, reach, slack,
             if is_mesh:
                 note_left(pairs, slot, np.int64(15), a, b, scratch.movers)
             pairs.point_count[slot] = 0
-            pairs.margin[slot] = max(scratch.deepest[0], margin)
+            pairs.gap[slot] = scratch.deepest[0]  # below the margin where another triangle has the contact
             leave_room(pairs, slot)
     settle_movers(pairs, contacts, scratch.movers)
     return count

@@ -28,7 +28,8 @@ class PairTable(NamedTuple):
     point_count: np.ndarray  # (slots,) contact points of the last step, or OVERLAPS_SENSOR
     looks: np.ndarray  # (slots,) how often the pairs in this slot were looked at so far
     way: np.ndarray  # [m] (slots,) sum of the ways of both bodies when the pair was last looked at
-    margin: np.ndarray  # [m] (slots,) up to which points were looked for; without any, their least distance
+    margin: np.ndarray  # [m] (slots,) up to which points were looked for then
+    gap: np.ndarray  # [m] (slots,) of pairs without points: least distance of the two then
     allowance: np.ndarray  # [m] (slots,) overlap still forgiven: see narrow_phase.py
     stiffening: np.ndarray  # (slots,) how much stiffer than others its contacts are: see contact_rows.py
     room: np.ndarray  # (slots,) where the contact points are, -1 where there are none
@@ -62,6 +63,7 @@ def empty_pairs(capacity: int, rooms: int) -> PairTable:
         looks=np.zeros(capacity, np.int32),
         way=np.full(capacity, -np.inf),
         margin=np.zeros(capacity),
+        gap=np.zeros(capacity),
         allowance=np.zeros(capacity),
         stiffening=np.ones(capacity),
         room=np.full(capacity, -1, np.int32),

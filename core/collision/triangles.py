@@ -200,6 +200,7 @@ def collide_triangle(
             return
         if margin < 1e300 and not _may_lean(shapes, sb, n_local, mat3.transform_transposed(rb, n), back):
             if height < -SHALLOW * shapes.bound[sa]:
+                note_deepest(deepest, height, normal, lowest)
                 return
             n, separation, p_a = normal, height, lowest
     note_deepest(deepest, separation, n, p_a)

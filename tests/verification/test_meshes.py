@@ -110,7 +110,8 @@ def test_moving_mesh_carries(figure):
 
 
 @pytest.mark.slow
-def test_heap_on_terrain(figure):
+@pytest.mark.parametrize("shift", [0.0, 1e-9], ids=["", "another heap"])
+def test_heap_on_terrain(shift, figure):
     """Bodies of all shapes on rolling ground: no penetration by the independent check."""
     rng = np.random.default_rng(2)
     ground = topple.Mesh(
@@ -124,7 +125,7 @@ def test_heap_on_terrain(figure):
         topple.Body(
             f"body {k:02}",
             shapes[k % 6],
-            position=(0.7 * (k % 3) - 0.7, 0.7 * (k // 3 % 3) - 0.7, 1.0 + 0.7 * (k // 9)),
+            position=(0.7 * (k % 3) - 0.7 + shift, 0.7 * (k // 3 % 3) - 0.7, 1.0 + 0.7 * (k // 9)),
             orientation=rng.normal(size=4),
             restitution=0.2,
         )

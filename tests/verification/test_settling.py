@@ -1,0 +1,82 @@
+"""Bodies that come to rest do so at once and where they would have; slow ones that do not go on moving."""
+
+import numpy as np
+import pytest
+import scenes
+import topple
+from topple.solvers.impulse import build_pipeline
+
+STEP = 1.0 / 240.0  # [s]
+GRAVITY = 9.81  # [m/s^2]
+
+
+def block_on_floor(angle=0.0, friction=0.0, velocity=(0.0, 0.0, 0.0)):
+    """A box of 0.4 m on a floor, gravity inclined by `angle` [rad] toward x."""
+    gravity = (GRAVITY * np.sin(angle), 0.0, -GRAVITY * np.cos(angle))
+    scene = topple.Scene(gravity=gravity)
+    scene.add(topple.Body("floor", topple.Plane((0, 0, 1), 0.0), kind="static", friction=friction))
+    scene.add(
+        topple.Body(
+            "block", topple.Box((0.4,) * 3), position=(0, 0, 0.2), linear_velocity=velocity, friction=friction
+        )
+    )
+    return scene
+
+
+@pytest.mark.parametrize("speed", [0.05, 0.1, 0.2])
+def test_slow_sliding_without_friction(speed, figure):
+    """A block without friction that is slower than what gravity adds in a step goes on.
+
+    Newton's first law; within 2 %, as heights are exact to some 1e-9 m, and their energy is the block's.
+    """
+    velocity = speed * GRAVITY * STEP
+    trajectory = topple.simulate(block_on_floor(velocity=(velocity, 0.0, 0.0)), seconds=10.0)
+    figure("way", trajectory.position[-1, 1, 0] / (10.0 * velocity) - 1.0, 2e-2)
+
+
+@pytest.mark.parametrize("over", [0.005, 0.02, 0.1])
+def test_start_of_a_slide(over, figure):
+    """A block on a slope a little too steep slides by 1/2 g (sin a - mu cos a) t^2."""
+    friction = 0.3
+    angle = np.arctan(friction + over)
+    trajectory = topple.simulate(block_on_floor(angle, friction), seconds=2.0)
+    way = 2.0 * GRAVITY * (np.sin(angle) - friction * np.cos(angle))
+    figure("way", (trajectory.position[-1, 1, 0] - way) / way, 5e-3)
+
+
+def test_slow_conveyor(figure):
+    """A block on a floor that moves by 1 mm/s is carried along."""
+    scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
+    motion = topple.Motion([0.0, 20.0], [(0, 0, -0.1), (0.02, 0, -0.1)], [(1, 0, 0, 0)] * 2)
+    belt = topple.Box((4.0, 2.0, 0.2))
+    scene.add(topple.Body("belt", belt, kind="kinematic", motion=motion, friction=0.5))
+    scene.add(topple.Body("block", topple.Box((0.4,) * 3), position=(0, 0, 0.2), friction=0.5))
+    trajectory = topple.simulate(scene, seconds=10.0)
+    moved = trajectory.position[-1] - trajectory.position[0]
+    figure("way against the belt's", moved[1, 0] - moved[0, 0], 1e-4, "m")
+
+
+@pytest.mark.parametrize("time_step", [1e-3, STEP])
+def test_settling_takes_few_steps(time_step, figure):
+    """Ten cubes dropped on each other: forces k m g between them, within ten steps of the last motion.
+
+    Statics. While springs were let go by halves, this took some twenty steps of Newton's method.
+    """
+    scene = scenes.cube_grid(1, 10)
+    pipeline, _ = build_pipeline(scene, topple.ImpulseSolver(time_step=time_step, sleeping=False))
+    pipeline.look_ahead(time_step)
+    moving = pipeline.model.inv_mass[:, 2] > 0.0
+    slow, steps = 0.02 * GRAVITY * time_step, 0
+    while pipeline.time < 3.0:
+        pipeline.step(time_step)
+        if not pipeline.solve.held[moving].all():
+            steps = 0 if np.abs(pipeline.solve.last_mean).max() > slow else steps + 1
+    assert pipeline.solve.held[moving].all()
+    figure("steps from the last motion to rest", steps, 10.0)
+    contacts, load = pipeline.contacts, np.zeros(len(moving))
+    for c in range(pipeline.contact_count):
+        z = pipeline.state.c[contacts.body[c], 2] * moving[contacts.body[c]]
+        load[contacts.body[c, z.argmax()]] += abs(contacts.impulse[c, 2]) / time_step
+    height = pipeline.state.c[moving, 2]
+    carried = 1000.0 * GRAVITY * (10.0 - np.floor(height))
+    figure("loads", np.abs(load[moving] / carried - 1.0).max(), 1e-2)
