@@ -215,8 +215,9 @@ def settle_movers(pairs, contacts, movers):
 
 
 @kernel
-def store_impulses(slot, place, impulse, count, room, pair_impulse):
-    """Keep each point's impulse in its pair's room for the next step."""
+def store_impulses(slot, place, body, impulse, count, jammed, room, pair_impulse):
+    """Keep each point's impulse in its pair's room for the next step; of a jammed body, none."""
     for c in range(count):
+        forget = jammed[body[c, 0]] or jammed[body[c, 1]]
         for m in range(3):
-            pair_impulse[room[slot[c]], place[c], m] = impulse[c, m]
+            pair_impulse[room[slot[c]], place[c], m] = 0.0 if forget else impulse[c, m]

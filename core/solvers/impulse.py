@@ -54,7 +54,7 @@ from .impulse_rest import REST_FORCE, find_sleepers, settle_held
 from .impulse_squeezed import follow_mean
 from .impulse_start import preload, start_at_rest
 
-REPAIR_ROUNDS = 60
+REPAIR_ROUNDS, DEEP = 60, 0.7  # what is deeper than this part of the tolerance is repaired
 REPAIRED, IDLE_ROUNDS = 0.95, 2  # what is squeezed cannot be repaired: rounds that took no such part end it
 REST_SINK, SINK = 0.002, 0.05
 SOFTEST = 0.1  # compliance of a contact in units of its effective mass' inverse, where gravity is weak
@@ -162,11 +162,10 @@ class ImpulsePipeline:
         self.guard = PassageGuard(model.kind, sensor, shapes, colliders, self.scratch)
         self.log = EventLog(names, colliders.body, bool(sensor.any()), settings.event_impulse)
         self.pressed = PressedPairs(names)
-        self.reach = np.zeros(n)
         self.net = np.zeros((n, 6))
         self.lasting = np.ones(n, bool)
         self.end_velocity = np.zeros((n, 6))
-        self.moved_in = np.zeros(n, np.int64)
+        self.reach, self.moved_in = np.zeros(n), np.zeros(n, np.int64)
         self.contacts, self.rows, self.solve = empty_contacts(n), empty_rows(n), solve_scratch(n, n)
         self.contact_count = 0
         self._grow()
@@ -397,8 +396,9 @@ class ImpulsePipeline:
     def store_impulses(self) -> None:
         """Remember the impulses of the contacts with their pairs."""
         store_impulses(
-            self.contacts.slot, self.contacts.place, self.contacts.impulse, self.contact_count,
-            self.broad_phase.pairs.room, self.broad_phase.pairs.impulse,
+            self.contacts.slot, self.contacts.place, self.contacts.body, self.contacts.impulse,
+            self.contact_count, self.solve.jammed, self.broad_phase.pairs.room,
+            self.broad_phase.pairs.impulse,
         )  # fmt: skip
 
     def _move_bodies(self, h: float) -> None:
@@ -409,7 +409,7 @@ class ImpulsePipeline:
         np.maximum(allowance - OVERLAP_SPEED * h, 0.0, out=allowance)
 
     def repair_positions(self, h: float) -> None:
-        """Project out what the step left deeper than half the tolerance."""
+        """Project out what the step left too deep."""
         least, idle = math.inf, 0
         for _ in range(REPAIR_ROUNDS):
             beyond, worst = deepest(
@@ -417,7 +417,7 @@ class ImpulsePipeline:
                 self.contact_count, self.broad_phase.pairs.allowance,
             )  # fmt: skip
             idle = 0 if beyond < REPAIRED * least else idle + 1
-            if beyond <= 0.5 * self.tolerance or idle > IDLE_ROUNDS:
+            if beyond <= DEEP * self.tolerance or idle > IDLE_ROUNDS:
                 break
             least = min(least, beyond)
             self.project_positions()
@@ -430,7 +430,7 @@ class ImpulsePipeline:
             )  # fmt: skip
 
     def project_positions(self) -> None:
-        """Move overlapping bodies apart, without changing a velocity."""
+        """Move overlapping bodies apart."""
         with self._stage("repair"):
             project_positions(
                 self.model, self.state, self.masses, self.geometry, self.contacts.slot, self.contact_count,

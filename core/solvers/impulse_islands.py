@@ -41,6 +41,7 @@ class SolveScratch(NamedTuple):
     settles: np.ndarray  # (bodies,) comes to rest in this step
     held: np.ndarray  # (bodies,) held at rest in this step, and from then on in the last
     limit: np.ndarray  # [m/s] (bodies,) speed above which what animated bodies jam follows its mean velocity
+    jammed: np.ndarray  # (bodies,) in an island that animated bodies jam
     contact_count: np.ndarray  # (bodies,) contacts of each body in the last step
     found: np.ndarray  # (bodies, 6) mean velocities of before, to come back to
     impulse: np.ndarray  # [N s] (c, 3) and impulses
@@ -57,6 +58,7 @@ def solve_scratch(body_count: int, contact_capacity: int) -> SolveScratch:
         settles=np.zeros(body_count, np.bool_),
         held=np.zeros(body_count, np.bool_),
         limit=np.full(body_count, np.inf),
+        jammed=np.zeros(body_count, np.bool_),
         contact_count=np.zeros(body_count, np.int64),
         found=np.zeros((body_count, 6)),
         impulse=np.zeros((contact_capacity, 3)),

@@ -97,6 +97,13 @@ def _drop_impulses(rows, islands, island):
 
 
 @inner
+def _note_jam(islands, island, jammed):
+    """Note that an island's impulses are those of a jam, and no guide to the next step's."""
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        jammed[islands.body[k]] = True
+
+
+@inner
 def _limit_speeds(islands, island, limit, mean, kept, limit_out):
     """Let no body of an island go faster in the step than `limit` [m/s], nor after it than `kept`."""
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
@@ -137,9 +144,10 @@ def give_way(
         max_sweeps: Bound on the sweeps over an island.
         start: Velocities at the start of the step, shape (bodies, 6).
         mean: Mean velocities in the step (bodies, 6): those solved for, written where something is squeezed.
-        solve: `newton.free` is read: mean velocities without the impulses of contacts; `limit` is written.
+        solve: `newton.free` is read: mean velocities without the impulses of contacts; `limit` and `jammed`
+            are written.
     """
-    solve.limit[:] = math.inf
+    solve.limit[:], solve.jammed[:] = math.inf, False
     if not _any_animated(masses, mean):
         return
     for island in range(island_count):
@@ -151,6 +159,8 @@ def give_way(
         speed = _speed_before(contacts, islands, island, gravity_speed, start, mean)
         if worst <= SQUEEZED * tolerance:
             pressure = _pressure(masses, rows, islands, island, speed)
+            if pressure > FLUNG:
+                _note_jam(islands, island, solve.jammed)
             if pressure > (FLUNG if fastest_body(islands, island, mean) > FLUNG * speed else WEDGED):
                 _drop_impulses(rows, islands, island)
                 _limit_speeds(islands, island, speed, mean, 0.0, solve.limit)
