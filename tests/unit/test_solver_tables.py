@@ -1,11 +1,16 @@
 """What the impulse solver keeps between steps: no more than it needs, and nothing out of date."""
 
+import os
+
 import numpy as np
 import pytest
 import scenes
 import topple
 
 STEP = 1.0 / 240.0
+pytestmark = pytest.mark.skipif(
+    "NUMBA_DISABLE_JIT" in os.environ, reason="each heap would take minutes without compilation"
+)
 
 
 def arrays_of(value, found: dict[int, np.ndarray]) -> dict[int, np.ndarray]:
