@@ -60,6 +60,18 @@ def _fastest_support(contacts, islands, island, velocity):
 
 
 @inner
+def touches_animated(contacts, islands, c, mean):
+    """Whether one of the bodies of contact `c` is animated and moves: no island's, with velocities `mean`."""
+    for side in range(2):
+        body = contacts.body[c, side]
+        if islands.number[body] < 0:
+            for m in range(6):
+                if mean[body, m] != 0.0:
+                    return True
+    return False
+
+
+@inner
 def copy_solution(islands, island, velocity, impulse, velocity_out, impulse_out):
     """Copy an island's velocities (bodies, 6) and impulses (c, 3), to come back to or to compare with."""
     for k in range(islands.body_start[island], islands.body_start[island + 1]):

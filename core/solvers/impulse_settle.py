@@ -15,7 +15,7 @@ rest. Where they have no solution near by, the island moves on as it would have.
 
 from ..dynamics.contact_rows import PUSH
 from ..jit import inner
-from .impulse_rest import REST_FORCE, REST_SPEED, fastest_body, fastest_contact, is_slow
+from .impulse_rest import REST_FORCE, REST_SPEED, fastest_body, fastest_contact, is_slow, touches_animated
 
 # An island may come to rest where its bodies hardly got ahead in the last step (REST_SPEED) and start the
 # next slower than this part of what gravity adds in a step: impulses that are out of balance jolt them.
@@ -25,32 +25,20 @@ STILL = 0.25
 LARGE, WAIT = 400, 20
 LONGER = 100.0  # how many times longer the step is taken for
 FAR = 10.0  # displacement in tolerances that is too far for an equilibrium near by
-TOUCHING = -1e-300  # [m]
-
-
-@inner
-def _lies_on_what_moves(contacts, islands, island, mean):
-    """Whether an island touches bodies that are animated and move."""
-    for i in range(islands.start[island], islands.start[island + 1]):
-        for side in range(2):
-            body = contacts.body[islands.order[i], side]
-            if islands.number[body] < 0:
-                for m in range(6):
-                    if mean[body, m] != 0.0:
-                        return True
-    return False
+TOUCHING = -1e-300  # [m] gap of an open contact, so that its spring gives like one that is closed
 
 
 @inner
 def may_settle(contacts, islands, island, gravity_speed, plan, solve):
-    """Whether an island hardly moves, and nothing says to wait."""
+    """Whether an island hardly moves on what stands still, and nothing says to wait."""
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
         if solve.wait[islands.body[k]] > 0:
             return False
-    return (
-        is_slow(islands, island, solve.last_mean, REST_SPEED * gravity_speed)
-        and is_slow(islands, island, plan.start, STILL * gravity_speed)
-        and not _lies_on_what_moves(contacts, islands, island, plan.mean)
+    for i in range(islands.start[island], islands.start[island + 1]):
+        if touches_animated(contacts, islands, islands.order[i], plan.mean):
+            return False
+    return is_slow(islands, island, solve.last_mean, REST_SPEED * gravity_speed) and is_slow(
+        islands, island, plan.start, STILL * gravity_speed
     )
 
 

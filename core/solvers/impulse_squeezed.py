@@ -12,7 +12,7 @@ from ..dynamics.contact_rows import PUSH, in_frame, relative_velocity
 from ..jit import allocating_inner, inner, kernel
 from ..math3 import mat3, vec3
 from .impulse_contacts import gap_rate
-from .impulse_rest import fastest_body
+from .impulse_rest import fastest_body, touches_animated
 from .impulse_sweeps import sweep_island
 
 SQUEEZED = 5.0  # tolerances by which a contact of an island with animated bodies would end too deep
@@ -26,18 +26,6 @@ SOFT = 1.0  # compliance of such contacts, in units of their effective mass' inv
 
 
 @inner
-def _is_animated(contacts, islands, c, mean):
-    """Whether one of the bodies of a contact is no island's and moves."""
-    for side in range(2):
-        body = contacts.body[c, side]
-        if islands.number[body] < 0:
-            for m in range(6):
-                if mean[body, m] != 0.0:
-                    return True
-    return False
-
-
-@inner
 def _shortfall(contacts, rows, islands, island, h, mean):
     """How much too deep the worst contact would end [m], and whether there are animated bodies."""
     worst, animated = 0.0, False
@@ -45,7 +33,7 @@ def _shortfall(contacts, rows, islands, island, h, mean):
         c = islands.order[i]
         speed = in_frame(rows, c, relative_velocity(mean, contacts, c))[0]
         worst = max(worst, h * (gap_rate(rows.gap[c], h, PUSH) - speed))
-        animated = animated or _is_animated(contacts, islands, c, mean)
+        animated = animated or touches_animated(contacts, islands, c, mean)
     return worst, animated
 
 
@@ -175,7 +163,7 @@ def give_way(
         for i in range(islands.start[island], islands.start[island + 1]):
             c = islands.order[i]
             rows.impulse[c, 0], rows.impulse[c, 1], rows.impulse[c, 2] = 0.0, 0.0, 0.0
-            if _is_animated(contacts, islands, c, mean):
+            if touches_animated(contacts, islands, c, mean):
                 rows.compliance[c] = SOFT * rows.K[c, 0]
         sweep_island(
             masses, contacts, rows, islands, island, h, tolerance, 1e-2 * tolerance, max_sweeps,
