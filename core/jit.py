@@ -8,7 +8,9 @@ or cleared on upgrade (in Blender: its own folder for extensions, by the variabl
 
 import functools
 import hashlib
+import operator
 import os
+import platform
 import shutil
 import sys
 from collections.abc import Callable
@@ -16,6 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 
 CACHE_ROOT_VARIABLE = "TOPPLE_CACHE_DIR"
 KEPT_CACHES = 4  # folders of older sources kept, so that switching branches does not recompile
@@ -69,9 +74,12 @@ def _prepare_cache() -> Path | None:
 CACHE_FOLDER = _prepare_cache()
 
 
+RUNS_AS_PYTHON: bool = bool(numba.config.DISABLE_JIT)  # pyright: ignore[reportAttributeAccessIssue]
+
+
 def is_compiled(part: str) -> bool:
     """Whether nothing of this part has to be compiled: it is in the cache, or runs as plain Python."""
-    if numba.config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
+    if RUNS_AS_PYTHON:
         return True
     return CACHE_FOLDER is not None and (CACHE_FOLDER / f"complete-{part}").exists()
 
@@ -143,3 +151,71 @@ def merged(function: Callable) -> Callable:
     A chain of large functions is otherwise compiled once more at each of its links.
     """
     return _compile(function, _nrt=False, inline="always")
+
+
+# What threads share: words of arrays of 64-bit integers, read and written one after the other by all. ------
+
+
+def _pointer(context, builder, array_type, array, index):
+    """Where an entry of an array lies."""
+    view = context.make_array(array_type)(context, builder, array)
+    return cgutils.get_item_pointer(context, builder, array_type, view, [index])
+
+
+def _load_word(typing_context, array, index):
+    """The number there now, and all that was written before it was."""
+
+    def generate(context, builder, signature, arguments):
+        place = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
+        return builder.load_atomic(place, "seq_cst", 8)
+
+    return types.int64(array, types.intp), generate
+
+
+def _store_word(typing_context, array, index, value):
+    """Write a number; who reads it there finds all that was written before."""
+
+    def generate(context, builder, signature, arguments):
+        place = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
+        builder.store_atomic(arguments[2], place, "seq_cst", 8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, types.int64), generate
+
+
+def _add_to_word(typing_context, array, index, value):
+    """Add a number to the one there, which is returned."""
+
+    def generate(context, builder, signature, arguments):
+        place = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
+        return builder.atomic_rmw("add", place, arguments[2], "seq_cst")
+
+    return types.int64(array, types.intp, types.int64), generate
+
+
+def _pause(typing_context):
+    """Tell the processor that this thread only waits, where it can be told."""
+
+    def generate(context, builder, signature, arguments):
+        if platform.machine() in ("x86_64", "AMD64"):
+            kind = ir.FunctionType(ir.VoidType(), [])
+            builder.call(cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.sse2.pause"), [])
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
+def _add_in_python(array: Any, index: int, value: int) -> int:
+    array[index] += value
+    return array[index] - value
+
+
+def _either(in_python: Callable, compiled: Callable) -> Callable:
+    """What kernels call: where they run as Python there is but one thread."""
+    return in_python if RUNS_AS_PYTHON else intrinsic(compiled)
+
+
+load_word = _either(operator.getitem, _load_word)
+store_word = _either(operator.setitem, _store_word)
+add_to_word = _either(_add_in_python, _add_to_word)
+pause = _either(lambda: None, _pause)

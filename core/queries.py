@@ -17,6 +17,7 @@ from .collision.pairs import HIGH, PairTable, empty_pairs
 from .collision.persistence import new_trace
 from .collision.time_of_impact import advance_along
 from .compilation import compile_parts
+from .crew import alone
 from .dynamics.body_state import quat_multiply
 from .errors import SolverError
 from .geometry.shape_table import MESH, PLANE, TRIANGLE, Colliders, build_shape_table
@@ -186,6 +187,7 @@ class _Pair:
         detect_contacts(
             Colliders(np.arange(2), np.array([a, b])), self.table, np.zeros(2, np.bool_), c, rotation,
             self.trace, self.pairs[i, j], np.zeros(2), margin, self.contacts, self.scratch,
+            *alone(),
         )  # fmt: skip
         found = self.scratch.manifold
         count = found.count[0]

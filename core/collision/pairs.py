@@ -13,7 +13,8 @@ from ..jit import inlined, inner, kernel
 STATUS_OK, STATUS_FULL = 0, 1
 HIGH, FREE, COUNT, ROOMS, FREE_ROOMS = 0, 1, 2, 3, 4  # indices into PairTable.counter
 POINT_SIZE = 18  # numbers of a contact point: separation, carrier, normal, two arms, two cores, distance
-OVERLAPS_SENSOR = -1  # in place of a number of contact points: the pair overlaps, but only reports it
+# In place of a number of contact points: the pair overlaps, but only reports it; it has some and no room.
+OVERLAPS_SENSOR, NEEDS_ROOM = -1, -2
 
 
 class PairTable(NamedTuple):

@@ -20,6 +20,7 @@ MOST_MOVERS = 1024  # more in one step start from zero, which costs iterations o
 
 # Part of the slack (the tolerance of the solver) that bodies may move while their contact points are kept.
 CARRIED = 1e-3
+FRESH = 8  # added to a pair's number of contact points that were found anew, until they are written
 
 
 class Trace(NamedTuple):
@@ -55,11 +56,10 @@ def follow(trace, c, R):
 
 
 @inner
-def keep_points(pairs, slot, ra, p_ba, rb, contacts, first, count):
-    """Store a pair's contact points, those from `first` on, for steps in which next to nothing moves."""
-    for k in range(count):
-        c = first + k
-        point = pairs.point[pairs.room[slot], k]
+def keep_points(pairs, slot, ra, p_ba, rb, contacts, count):
+    """Store a pair's contact points, the first so many, also for steps in which next to nothing moves."""
+    for c in range(count):
+        point = pairs.point[pairs.room[slot], c]
         core_a, core_b = vec3.load(contacts.core[c], 0), vec3.load(contacts.core[c], 1)
         local_a, local_b = mat3.transform_transposed(ra, core_a), mat3.transform_transposed(rb, core_b)
         n = vec3.load(contacts.normal, c)
@@ -79,20 +79,23 @@ def _distance(ra, p_ba, rb, local_a, local_b, n):
 
 
 @inner
-def carry_points(pairs, slot, a, b, ra, p_ba, rb, contacts, first):
-    """Append a pair's stored contact points with their last impulses; returns the new count.
+def write_points(pairs, slot, a, b, ra, p_ba, rb, contacts, first):
+    """Write a pair's stored contact points with their last impulses, from `first` on; returns the next place.
 
     The separation follows the motion of the two points to first order: what a turn of the normal adds is the
     square of the way over the size, 1e-14 of it. Were it left as it was, the contacts' springs would
     be jerked by each new look.
     """
+    carried = pairs.point_count[slot] < FRESH
+    if not carried:
+        pairs.point_count[slot] -= FRESH
     for k in range(pairs.point_count[slot]):
         c = first + k
         point = pairs.point[pairs.room[slot], k]
         n = (point[2], point[3], point[4])
         local_a, local_b = (point[11], point[12], point[13]), (point[14], point[15], point[16])
         distance, core_a, core_b = _distance(ra, p_ba, rb, local_a, local_b, n)
-        contacts.slot[c], contacts.place[c], contacts.carried[c] = slot, k, True
+        contacts.slot[c], contacts.place[c], contacts.carried[c] = slot, k, carried
         contacts.body[c, 0], contacts.body[c, 1] = a, b
         contacts.separation[c], contacts.carrier[c] = point[0] + (distance - point[17]), int(point[1])
         for m in range(3):
@@ -109,7 +112,7 @@ class Movers(NamedTuple):
     body: np.ndarray  # (room, 2) a, b of points that left a pair
     arm: np.ndarray  # [m] (room, 3) where they were, from b's centre of mass
     impulse: np.ndarray  # [N s] (room, 3)
-    contact: np.ndarray  # (room,) contacts that came into a pair
+    place: np.ndarray  # (room, 2) pairs into which points came, and which of their points these are
     reach: np.ndarray  # [m] (room,) how far one of these may have moved
     count: np.ndarray  # (2,) left, came
 
@@ -121,7 +124,7 @@ def empty_movers(any_meshes: bool) -> Movers:
         body=np.zeros((room, 2), np.int64),
         arm=np.zeros((room, 3)),
         impulse=np.zeros((room, 3)),
-        contact=np.zeros(room, np.int64),
+        place=np.zeros((room, 2), np.int64),
         reach=np.zeros(room),
         count=np.zeros(2, np.int64),
     )
@@ -135,7 +138,7 @@ def _arm_then(pairs, room, k):
 
 
 @inlined
-def inherit_impulses(pairs, slot, contacts, count, kept, manifold, reach):
+def inherit_impulses(pairs, slot, contacts, kept, manifold, reach):
     """Give the pair's new points the impulses of its old ones: same feature first, then same place.
 
     A feature id changes where a corner slides over an edge; the load must not vanish with it.
@@ -151,7 +154,7 @@ def inherit_impulses(pairs, slot, contacts, count, kept, manifold, reach):
         for j in range(pairs.point_count[slot]):
             if free_old >> j & 1 and pairs.feature[room, j] == manifold.feature[manifold.chosen[k]]:
                 for m in range(3):
-                    contacts.impulse[count + k, m] = pairs.impulse[room, j, m]
+                    contacts.impulse[k, m] = pairs.impulse[room, j, m]
                 free_old &= ~(1 << j)
                 free_new &= ~(1 << k)
                 break
@@ -161,12 +164,12 @@ def inherit_impulses(pairs, slot, contacts, count, kept, manifold, reach):
         nearest, best = -1, reach
         for k in range(kept):
             if free_new >> k & 1:
-                d = vec3.norm(vec3.subtract(vec3.load(contacts.arm[count + k], 1), _arm_then(pairs, room, j)))
+                d = vec3.norm(vec3.subtract(vec3.load(contacts.arm[k], 1), _arm_then(pairs, room, j)))
                 if d < best:
                     nearest, best = k, d
         if nearest >= 0:
             for m in range(3):
-                contacts.impulse[count + nearest, m] = pairs.impulse[room, j, m]
+                contacts.impulse[nearest, m] = pairs.impulse[room, j, m]
             free_old &= ~(1 << j)
             free_new &= ~(1 << nearest)
     return free_old, free_new
@@ -187,31 +190,36 @@ def note_left(pairs, slot, points, a, b, movers):
 
 
 @inner
-def note_came(points, first, reach, movers):
-    """Note the contacts from `first` on (bits) that came into a pair of a mesh."""
+def note_came(slot, points, reach, movers):
+    """Note the points (bits) that came into a pair of a mesh."""
     for k in range(MAX_POINTS):
         i = movers.count[1]
         if points >> k & 1 and i < MOST_MOVERS:
-            movers.contact[i], movers.reach[i] = first + k, reach
+            movers.place[i, 0], movers.place[i, 1], movers.reach[i] = slot, k, reach
             movers.count[1] = i + 1
 
 
 @inner
-def settle_movers(pairs, contacts, movers):
-    """Give each contact that came the impulse of the nearest one of the same bodies that left."""
+def settle_movers(pairs, owner, movers):
+    """Give each point that came the impulse of the nearest one of the same bodies that left.
+
+    Args:
+        owner: Body of each collider.
+    """
     for i in range(movers.count[1]):
-        c = movers.contact[i]
+        slot, k = movers.place[i, 0], movers.place[i, 1]
+        a, b = owner[pairs.collider[slot, 0]], owner[pairs.collider[slot, 1]]
         nearest, best = -1, movers.reach[i]
         for j in range(movers.count[0]):
-            if movers.body[j, 0] == contacts.body[c, 0] and movers.body[j, 1] == contacts.body[c, 1]:
-                d = vec3.norm(vec3.subtract(vec3.load(contacts.arm[c], 1), vec3.load(movers.arm, j)))
+            if movers.body[j, 0] == a and movers.body[j, 1] == b:
+                arm = _arm_then(pairs, pairs.room[slot], k)
+                d = vec3.norm(vec3.subtract(arm, vec3.load(movers.arm, j)))
                 if d < best:
                     nearest, best = j, d
         if nearest >= 0:
             movers.body[nearest, 0] = -1
-            for k in range(3):
-                contacts.impulse[c, k] = movers.impulse[nearest, k]
-                pairs.impulse[pairs.room[contacts.slot[c]], contacts.place[c], k] = movers.impulse[nearest, k]
+            for m in range(3):
+                pairs.impulse[pairs.room[slot], k, m] = movers.impulse[nearest, m]
 
 
 @kernel

@@ -53,8 +53,9 @@ class BodyState(NamedTuple):
 
 
 class Masses(NamedTuple):
-    """How n bodies answer impulses: the arrays of the model and the state that solvers need."""
+    """Where n bodies are and how they answer impulses: arrays of the model and the state."""
 
+    c: np.ndarray  # [m] (n, 3)
     mass: np.ndarray  # [kg] (n,)
     inv_mass: np.ndarray  # [1/kg] (n, 3)
     inertia: np.ndarray  # [kg m^2] (n, 3)
@@ -67,8 +68,9 @@ class Masses(NamedTuple):
 def body_masses(model: BodyModel, state: BodyState) -> Masses:
     """The masses of all bodies; the arrays are those of the model and the state, not copies."""
     return Masses(
-        model.mass, model.inv_mass, model.inertia, model.round_axis, model.lock_angular, state.R, state.inv_I
-    )
+        state.c, model.mass, model.inv_mass, model.inertia, model.round_axis, model.lock_angular, state.R,
+        state.inv_I,
+    )  # fmt: skip
 
 
 def quat_multiply(p: np.ndarray, q: np.ndarray) -> np.ndarray:

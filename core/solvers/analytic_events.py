@@ -24,6 +24,7 @@ from ..collision.manifold import TIE
 from ..collision.narrow_phase import CARRIED_BY_WORLD, detect_contacts, make_scratch
 from ..collision.persistence import new_trace
 from ..collision.separating_plane import EDGES
+from ..crew import alone
 from ..dynamics.body_state import BodyModel, BodyState, quat_multiply
 from ..dynamics.motion import update_all_derived
 from ..geometry.shape_table import SPHERE, Colliders, MeshTrees, ShapeTable
@@ -122,7 +123,7 @@ class ContactFinder:
             count = detect_contacts(
                 self.colliders, self.shapes, self.sensor, state.c, state.R, self.trace,
                 pairs, self.no_reach if reach is None else reach, slack, self.found,
-                self.scratch,
+                self.scratch, *alone(),
             )  # fmt: skip
             if count >= 0:
                 return count

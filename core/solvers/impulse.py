@@ -1,22 +1,22 @@
 """The time-stepping solver of Bender & Schmitt (2006): collisions, then contacts, by impulses.
 
-`ImpulseSolver` holds the settings, `ImpulsePipeline` the stages of a step over compiled kernels.
+`ImpulsePipeline` has the stages of a step over compiled kernels.
 """
 
 import math
 import time as clock
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..collision.broad_phase import BroadPhase
 from ..collision.contact_set import CARRIED_ON, QUERIES, SURVIVED, contact_geometry, empty_contacts
-from ..collision.narrow_phase import detect_contacts, make_scratch
+from ..collision.narrow_phase import PIECE, detect_contacts, make_scratch
 from ..collision.pairs import HIGH, is_short, larger
 from ..collision.persistence import new_trace, store_impulses
+from ..crew import LEADER, Crew
 from ..dynamics.body_state import (
     BodyModel,
     BodyState,
@@ -51,51 +51,16 @@ from .impulse_islands import (
 from .impulse_pressed import PressedPairs
 from .impulse_repair import deepest, project_positions
 from .impulse_rest import REST_FORCE, find_sleepers, settle_held
+from .impulse_settings import ImpulseSolver
 from .impulse_squeezed import follow_mean
 from .impulse_start import preload, start_at_rest
+from .impulse_sweeps import packed_contacts
+from .island_parts import SMALLEST
 
 REPAIR_ROUNDS, DEEP = 60, 0.7  # what is deeper than this part of the tolerance is repaired
 REPAIRED, IDLE_ROUNDS = 0.95, 2  # what is squeezed cannot be repaired: rounds that took no such part end it
 REST_SINK, SINK = 0.002, 0.05
 SOFTEST = 0.1  # compliance of a contact in units of its effective mass' inverse, where gravity is weak
-
-
-@dataclass(frozen=True, kw_only=True)
-class ImpulseSolver:
-    """Settings of the time-stepping solver.
-
-    Attributes:
-        time_step: Longest step [s]; frames are divided into equal steps no longer than this.
-        tolerance: Largest penetration the solver leaves [m]. Small bodies get a smaller one, so
-            that dice and boulders behave alike.
-        max_iterations: Bound on the sweeps over one island in one step; islands that need more are
-            reported.
-        shock_propagation: Sweep each island from the ground up. Changes how fast the solution is
-            found, not the solution.
-        sleeping: Leave bodies that are held at rest alone until something about them changes. A heap at
-            rest then costs next to nothing, and moves no more than it would otherwise: not at all.
-        event_impulse: Where given, pairs that stay in touch are events, too, in each step in which the
-            impulse between them is at least so much [N s]; None notes only who begins and ceases to touch.
-    """
-
-    time_step: float = 1.0 / 240.0
-    tolerance: float = 1e-4
-    max_iterations: int = 60
-    shock_propagation: bool = True
-    sleeping: bool = True
-    event_impulse: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("time_step", "tolerance"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0.0):
-                raise SolverError(f"ImpulseSolver: {name} must be a positive number, not {value}")
-        if self.event_impulse is not None and not self.event_impulse >= 0.0:
-            raise SolverError(
-                f"ImpulseSolver: event_impulse must be None or not negative, not {self.event_impulse}"
-            )
-        if self.max_iterations < 1:
-            raise SolverError(f"ImpulseSolver: max_iterations must be at least 1, not {self.max_iterations}")
 
 
 def build_pipeline(scene: Scene, settings: ImpulseSolver) -> tuple["ImpulsePipeline", np.ndarray]:
@@ -150,6 +115,7 @@ class ImpulsePipeline:
         self.gravity_size = float(np.linalg.norm(gravity, axis=1).max())
         self.lightness = 1.0  # how many times lighter bodies are taken for; see impulse_start
         self.names = names
+        self.crew = Crew(settings.threads)
         self.masses = body_masses(model, state)
         self.time = 0.0
         n = len(state.c)
@@ -158,8 +124,8 @@ class ImpulsePipeline:
         self.plan = empty_plan(n)
         self.sensor = sensor
         self.trace = new_trace(model.bound)
-        self.scratch = make_scratch(shapes)
-        self.guard = PassageGuard(model.kind, sensor, shapes, colliders, self.scratch)
+        self.scratch = [(make_scratch(shapes),) for _ in range(self.crew.threads)]
+        self.guard = PassageGuard(model.kind, sensor, shapes, colliders, self.scratch[LEADER][0])
         self.log = EventLog(names, colliders.body, bool(sensor.any()), settings.event_impulse)
         self.pressed = PressedPairs(names)
         self.net = np.zeros((n, 6))
@@ -308,9 +274,11 @@ class ImpulsePipeline:
             if is_short(len(self.contacts.slot), self.contact_count):
                 self._grow()
             while True:
-                count = detect_contacts(
+                count = self.crew.run(
+                    detect_contacts,
                     self.colliders, self.shapes, self.sensor, self.state.c, self.state.R, self.trace,
-                    self.broad_phase.pairs, self.reach, self.tolerance, self.contacts, self.scratch,
+                    self.broad_phase.pairs, self.reach, self.tolerance, self.contacts,
+                    own=self.scratch, alone=self.broad_phase.pairs.counter[HIGH] < 2 * PIECE,
                 )  # fmt: skip
                 if count >= 0:
                     self.contact_count = count
@@ -369,10 +337,12 @@ class ImpulsePipeline:
         if self.gravity_size > 0.0:
             accuracy = min(accuracy, 0.5 * REST_FORCE * self._gravity_speed(h))
         report = self.solve_report
-        solve_contacts(
+        solve = self.solve._replace(packed=packed_contacts(len(self.net), self.contact_count))
+        self.crew.run(
+            solve_contacts,
             self.masses, self.geometry, self.rows, self.islands, island_count, h, self._gravity_speed(h),
             self.tolerance, accuracy, self._sink(h), self.settings.max_iterations, self.time > 0.0, self.net,
-            self.plan, self.solve, report, self.end_velocity,
+            self.plan, solve, report, self.end_velocity, alone=self.contact_count < 2 * SMALLEST,
         )  # fmt: skip
         if report[UNSETTLED]:
             self.unresolved.append((self.time, int(report[UNSETTLED]), float(report[RESIDUAL])))

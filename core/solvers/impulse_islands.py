@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..crew import LEADER
 from ..dynamics.contact_rows import HEADROOM, PUSH, STIFFEST
-from ..jit import allocating_inner, allocating_kernel, inner, merged
+from ..jit import allocating_kernel, inner, merged
 from .impulse_contacts import bend, gap_rate
 from .impulse_newton import (
     NewtonScratch,
@@ -27,7 +28,15 @@ from .impulse_settle import (
     take_inertia_in,
 )
 from .impulse_squeezed import give_way
-from .impulse_sweeps import sweep_island, sweep_without_push
+from .impulse_sweeps import (
+    BENT,
+    ROUNDS,
+    STRAIGHT,
+    PackedContacts,
+    help_sweeps,
+    packed_contacts,
+    sweep_island,
+)
 
 OPEN, DONE, SWEEPS_ONLY = 0, 1, 2  # SolveScratch.outcome
 SWEEPS, NEWTON, UNSETTLED, RESIDUAL = 0, 1, 2, 3  # entries of a report
@@ -48,6 +57,7 @@ class SolveScratch(NamedTuple):
     last_mean: np.ndarray  # (bodies, 6) mean velocities of the last step
     wait: np.ndarray  # (bodies,) steps before the equilibrium of a heap is sought again, where none was found
     newton: NewtonScratch
+    packed: PackedContacts  # of the step at hand
 
 
 def solve_scratch(body_count: int, contact_capacity: int) -> SolveScratch:
@@ -65,6 +75,7 @@ def solve_scratch(body_count: int, contact_capacity: int) -> SolveScratch:
         last_mean=np.zeros((body_count, 6)),
         wait=np.zeros(body_count, np.int64),
         newton=newton_scratch(body_count, contact_capacity),
+        packed=packed_contacts(0, 0),
     )
 
 
@@ -159,7 +170,7 @@ def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_spe
             hold(islands, island, mean, solve)
 
 
-@allocating_inner
+@merged
 def sweep_islands(
     masses,
     contacts,
@@ -174,6 +185,7 @@ def sweep_islands(
     plan,
     solve,
     report,
+    board,
 ):
     """Gauss-Seidel on the islands that are open, while it settles them quickly.
 
@@ -202,8 +214,8 @@ def sweep_islands(
             only, enough = True, ENOUGH_IN_MOTION * tolerance
             settled = min(enough, 0.25 * CALM * gravity_speed * h)  # or it would never be calm
         residual, sweeps = sweep_island(
-            masses, contacts, rows, islands, island, h, tolerance, settled,
-            max_sweeps if only else min(FIRST_SWEEPS, max_sweeps), solve.gap, mean,
+            masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS, settled,
+            max_sweeps if only else min(FIRST_SWEEPS, max_sweeps), solve.gap, solve.packed, mean, board,
         )  # fmt: skip
         report[SWEEPS] += sweeps
         if residual <= enough or only:
@@ -250,7 +262,7 @@ def _converge(
         if not error * h <= ENOUGH * tolerance:
             break
         bent = not static and bend(
-            masses, contacts, rows, islands.order, first, last, h, 0.1 * tolerance, mean, solve.gap
+            masses, contacts, rows, islands.order, first, last, h, BENT * tolerance, mean, solve.gap
         )
         if not (_stiffen(rows, islands.order, first, last, sink) or bent):
             break
@@ -260,7 +272,7 @@ def _converge(
 @merged
 def newton_islands(
     masses, contacts, rows, islands, island_count, h, tolerance, accuracy, gravity_speed, sink, max_sweeps,
-    settling, plan, solve, report,
+    settling, plan, solve, report, board,
 ):  # fmt: skip
     """Newton's method on the islands that sweeps did not settle; where it fails, more sweeps.
 
@@ -294,8 +306,8 @@ def newton_islands(
         if not error * h <= ENOUGH * tolerance:
             copy_solution(islands, island, solve.found, solve.impulse, mean, rows.impulse)
             residual, sweeps = sweep_island(
-                masses, contacts, rows, islands, island, h, tolerance, SETTLED * tolerance,
-                max_sweeps, solve.gap, mean,
+                masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS,
+                SETTLED * tolerance, max_sweeps, solve.gap, solve.packed, mean, board,
             )  # fmt: skip
             report[SWEEPS] += sweeps
             if residual > ENOUGH * tolerance:
@@ -303,8 +315,10 @@ def newton_islands(
                 report[RESIDUAL] = max(report[RESIDUAL], residual)
 
 
-@allocating_inner
-def release_push(masses, contacts, rows, islands, island_count, plan, h, slop, max_sweeps, velocity):
+@merged
+def release_push(
+    masses, contacts, rows, islands, island_count, plan, h, slop, max_sweeps, solve, velocity, board
+):
     """End velocities without what pushed penetrations apart; `velocity` (n, 6) is written.
 
     Positions keep the push, velocities do not: overlapping bodies part without flying off. Islands
@@ -318,13 +332,16 @@ def release_push(masses, contacts, rows, islands, island_count, plan, h, slop, m
         for i in range(islands.start[island], islands.start[island + 1]):
             pushed = pushed or rows.gap[islands.order[i]] < -slop
         if pushed:
-            sweep_without_push(masses, contacts, rows, islands, island, h, 0.1 * slop, max_sweeps, velocity)
+            sweep_island(
+                masses, contacts, rows, islands, island, h, 0.0, np.inf, STRAIGHT, 0.1 * slop, max_sweeps,
+                solve.gap, solve.packed, velocity, board,
+            )  # fmt: skip
 
 
 @allocating_kernel
 def solve_contacts(
     masses, contacts, rows, islands, island_count, h, gravity_speed, tolerance, accuracy, sink, max_sweeps,
-    settling, net, plan, solve, report, end_velocity,
+    settling, net, plan, solve, report, end_velocity, board, thread,
 ):  # fmt: skip
     """Find the impulses of all islands: those of the last step, or by sweeps, or by Newton's method.
 
@@ -339,23 +356,28 @@ def solve_contacts(
         plan: `mean` and `end_minus_mean` of the coming step; `mean` is written.
         report: Sweeps, Newton's iterations, islands unsettled and the worst residual [m]: written.
         end_velocity: Velocities at the end of the step, without what parts overlaps, (bodies, 6): written.
+        board, thread: See `crew`: several threads share the sweeps over large islands.
     """
     mean = plan.mean
+    if thread != LEADER:
+        help_sweeps(board, masses, contacts, rows, solve.gap, solve.packed, mean)
+        return
     report[:] = 0.0
     set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_speed, net, mean, solve)
     sweep_islands(
         masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, settling,
-        plan, solve, report,
+        plan, solve, report, board,
     )  # fmt: skip
     newton_islands(
         masses, contacts, rows, islands, island_count, h, tolerance, accuracy, gravity_speed, sink,
-        max_sweeps, settling, plan, solve, report,
+        max_sweeps, settling, plan, solve, report, board,
     )  # fmt: skip
     give_way(
         masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, plan.start,
-        mean, solve,
+        mean, solve, board,
     )  # fmt: skip
     solve.last_mean[:, :] = mean
     release_push(
-        masses, contacts, rows, islands, island_count, plan, h, 2.0 * tolerance, max_sweeps, end_velocity
+        masses, contacts, rows, islands, island_count, plan, h, 2.0 * tolerance, max_sweeps, solve,
+        end_velocity, board,
     )  # fmt: skip

@@ -9,11 +9,11 @@ moves with them, overlaps them by what there is no room for, and is not flung aw
 import math
 
 from ..dynamics.contact_rows import PUSH, in_frame, relative_velocity
-from ..jit import allocating_inner, inner, kernel
+from ..jit import inner, kernel
 from ..math3 import mat3, vec3
 from .impulse_contacts import gap_rate
 from .impulse_rest import fastest_body, touches_animated
-from .impulse_sweeps import sweep_island
+from .impulse_sweeps import BENT, ROUNDS, sweep_island
 
 SQUEEZED = 5.0  # tolerances by which a contact of an island with animated bodies would end too deep
 # Impulses so many times what would stop the island say that it is jammed: what they leave over is round-off.
@@ -120,10 +120,11 @@ def follow_mean(masses, state, mean, limit):
                 state.v[i, k], state.w[i, k], state.L[i, k] = mean[i, k], w[k], L[k]
 
 
-@allocating_inner
+@inner
 def give_way(
-    masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, start, mean, solve
-):
+    masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, start, mean,
+    solve, board,
+):  # fmt: skip
     """Solve the islands anew that animated bodies squeeze, with soft contacts where these touch them.
 
     Args:
@@ -166,7 +167,7 @@ def give_way(
             if touches_animated(contacts, islands, c, mean):
                 rows.compliance[c] = SOFT * rows.K[c, 0]
         sweep_island(
-            masses, contacts, rows, islands, island, h, tolerance, 1e-2 * tolerance, max_sweeps,
-            solve.gap, mean,
+            masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS, 1e-2 * tolerance,
+            max_sweeps, solve.gap, solve.packed, mean, board,
         )  # fmt: skip
         _limit_speeds(islands, island, speed, mean, speed, solve.limit)

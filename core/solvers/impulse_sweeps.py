@@ -1,9 +1,12 @@
-"""Gauss-Seidel on the contacts of one island, in the order of the island.
+"""Gauss-Seidel on the contacts of one island, in the order of the island, part after part where it is large.
 
 A sweep reads each contact once and uses little of it often, so what it needs lies packed, contact after
 contact, with all that does not change from sweep to sweep computed before: a contact takes a third of the
-time it takes from the rows of the step, which lie in the order of the pairs. What is packed is made for the
-sweeps of an island and lasts no longer: it is more than all the rest that a contact needs.
+time it takes from the rows of the step, which lie in the order of the pairs. What is packed is made for one
+step and lasts no longer: it is more than all the rest that a contact needs.
+
+The threads of a crew share the parts of an island (`island_parts`): whoever leads calls `sweep_island`, the
+others `help_sweeps`.
 
 Source: Bender & Schmitt 2006, section 3.2; the update of a contact is `coulomb_step` of
 dynamics/contact_rows.py, which collisions use.
@@ -14,10 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..crew import IDLE, TASK, is_over, piece_done, put_up, take_piece, wait_for_all
 from ..dynamics.contact_rows import PUSH
-from ..jit import allocating_inner, inlined, inner
+from ..jit import inlined, inner, merged, pause
 from ..math3 import vec3
 from .impulse_contacts import bend, gap_rate
+from .island_parts import LEAVES, NODES, IslandParts, divide_island, empty_parts
 
 # Columns of a packed contact. Symbols as in contact_rows.py; g the compliance of the spring along the normal,
 # s across it.
@@ -31,30 +36,52 @@ SLIP_STEP = 26  # 1 / the larger eigenvalue of (K_tt + s)
 STATIC, DYNAMIC = 27, 28  # coefficients of friction
 K_N, K_T = 29, 30  # how far an impulse moves the contact in the step [m/(N s)]
 WIDTH = 32
+# Tasks on the board (typed: literals would compile what they are passed to once more for each), and what they
+# have to know: see `_do_piece`.
+SWEEP, PACK, PACK_GAPS, BEND = (np.int64(task) for task in range(4))
+NO_PIECES = np.int64(0)
+LEVEL, BETA, GOES_ON, STEP, PUSHED, LIMIT = 0, 1, 2, 3, 4, 5
+
+BENT = 0.1  # of the tolerance: error of a straight prediction above which arms are rotated
+STRAIGHT, ROUNDS = (
+    np.int64(1),
+    np.int64(4),
+)  # with the straight prediction only; and up to three times with arms that rotate
 
 
 class PackedContacts(NamedTuple):
-    """Contacts and bodies of one island, in its order; impulses in the contact frame."""
+    """Contacts and bodies of one island, in the order of its parts; impulses in the contact frame."""
 
+    parts: IslandParts
     row: np.ndarray  # (c, WIDTH)
-    body: np.ndarray  # (c, 2) a, b
+    body: np.ndarray  # (c, 2) members a, b
     impulse: np.ndarray  # [N s] (c, 3)
     step: np.ndarray  # [N s] (c, 3) what the last sweep added
     direction: np.ndarray  # [N s] (c, 3) of the conjugate gradients that speed up sweeps
-    found: np.ndarray  # (b, 6) velocities before the last sweep
-    course: np.ndarray  # (b, 6) what the direction changes velocities by
+    velocity: np.ndarray  # (members, 6)
+    response: np.ndarray  # (members, 12) inverse mass by axis, inverse inertia
+    found: np.ndarray  # (members, 6) velocities before the last sweep
+    course: np.ndarray  # (members, 6) what the direction changes velocities by
+    worst: np.ndarray  # [m] (NODES,) what the last sweep over each node of the tree returned
+    size: np.ndarray  # [N m s] (NODES,)
+    bent: np.ndarray  # (LEAVES,) whether each piece of BEND corrected a gap
 
 
-@allocating_inner
-def _room_for(islands, island):
-    """Room for the contacts and bodies of an island."""
-    count = islands.start[island + 1] - islands.start[island]
-    bodies = islands.body_start[island + 1] - islands.body_start[island]
-    impulses, velocities = np.zeros((3, count, 3)), np.zeros((2, bodies, 6))
+def packed_contacts(body_count: int, contact_capacity: int) -> PackedContacts:
+    """Room for so many bodies and contacts; it is filled before it is read."""
     return PackedContacts(
-        np.empty((count, WIDTH)), np.empty((count, 2), np.int64), impulses[0], impulses[1], impulses[2],
-        velocities[0], velocities[1],
-    )  # fmt: skip
+        empty_parts(body_count, contact_capacity),
+        np.empty((contact_capacity, WIDTH)),
+        np.empty((contact_capacity, 2), np.int64),
+        *(np.empty((contact_capacity, 3)) for _ in range(3)),
+        velocity=np.empty((body_count, 6)),
+        response=np.empty((body_count, 12)),
+        found=np.empty((body_count, 6)),
+        course=np.empty((body_count, 6)),
+        worst=np.zeros(NODES),
+        size=np.zeros(NODES),
+        bent=np.zeros(LEAVES, np.bool_),
+    )
 
 
 @inner
@@ -67,46 +94,52 @@ def _pack_gap(rows, c, h, push, row):
 
 
 @inner
-def pack_island(contacts, rows, islands, island, h, push, packed):
-    """Pack the contacts of an island, with the impulses they have now."""
-    first = islands.start[island]
-    for i in range(islands.start[island + 1] - first):
-        c = islands.order[first + i]
-        row, K = packed.row[i], rows.K[c]
-        for k in range(9):
-            row[FRAME + k] = rows.frame[c, k]
-        for k in range(3):
-            row[ARM_A + k], row[ARM_B + k] = contacts.arm[c, 0, k], contacts.arm[c, 1, k]
-            packed.impulse[i, k] = rows.impulse[c, k]
-        for side in range(2):
-            packed.body[i, side] = contacts.body[c, side]
-        _pack_gap(rows, c, h, push, row)
-        s = PUSH * rows.compliance[c]
-        k11, k12, k22 = K[3] + s, K[4], K[5] + s
-        det = k11 * k22 - k12 * k12
-        row[K_T1], row[K_T2] = K[1], K[2]
-        row[SPRING], row[ANCHOR_1], row[ANCHOR_2] = s, s * rows.before[c, 1], s * rows.before[c, 2]
-        row[STICK_11], row[STICK_12], row[STICK_22] = k22 / det, -k12 / det, k11 / det
-        row[SLIP_STEP] = 2.0 / (k11 + k22 + math.sqrt((k11 - k22) ** 2 + 4.0 * k12 * k12))
-        row[STATIC], row[DYNAMIC] = rows.friction[c, 0], rows.friction[c, 1]
-        row[K_N], row[K_T] = h * K[0], h * max(K[3], K[5])
+def _pack_contact(contacts, rows, i, h, push, packed):
+    """Pack the contact at place i, with the impulse it has now."""
+    c = packed.parts.contact[i]
+    row, K = packed.row[i], rows.K[c]
+    for k in range(9):
+        row[FRAME + k] = rows.frame[c, k]
+    for k in range(3):
+        row[ARM_A + k], row[ARM_B + k] = contacts.arm[c, 0, k], contacts.arm[c, 1, k]
+        packed.impulse[i, k] = rows.impulse[c, k]
+        packed.direction[i, k] = 0.0
+    for side in range(2):
+        packed.body[i, side] = packed.parts.place[contacts.body[c, side]]
+    _pack_gap(rows, c, h, push, row)
+    s = PUSH * rows.compliance[c]
+    k11, k12, k22 = K[3] + s, K[4], K[5] + s
+    det = k11 * k22 - k12 * k12
+    row[K_T1], row[K_T2] = K[1], K[2]
+    row[SPRING], row[ANCHOR_1], row[ANCHOR_2] = s, s * rows.before[c, 1], s * rows.before[c, 2]
+    row[STICK_11], row[STICK_12], row[STICK_22] = k22 / det, -k12 / det, k11 / det
+    row[SLIP_STEP] = 2.0 / (k11 + k22 + math.sqrt((k11 - k22) ** 2 + 4.0 * k12 * k12))
+    row[STATIC], row[DYNAMIC] = rows.friction[c, 0], rows.friction[c, 1]
+    row[K_N], row[K_T] = h * K[0], h * max(K[3], K[5])
 
 
-@inner
-def _pack_gaps(rows, islands, island, h, push, packed):
-    """Pack the gaps of an island anew."""
-    first = islands.start[island]
-    for i in range(islands.start[island + 1] - first):
-        _pack_gap(rows, islands.order[first + i], h, push, packed.row[i])
+@merged
+def _pack_bodies(masses, velocity, packed):
+    """Pack the members of an island."""
+    parts = packed.parts
+    for k in range(parts.member_start[(1 << parts.depth[0]) + 1]):
+        body = parts.member[k]
+        for m in range(6):
+            packed.velocity[k, m] = velocity[body, m]
+            packed.course[k, m] = 0.0
+        for m in range(3):
+            packed.response[k, m] = masses.inv_mass[body, m]
+        for m in range(9):
+            packed.response[k, 3 + m] = masses.inv_I[body, m]
 
 
-@inner
-def unpack_impulses(rows, islands, island, packed):
-    """Take an island's impulses back into the rows."""
-    first = islands.start[island]
-    for i in range(islands.start[island + 1] - first):
-        for k in range(3):
-            rows.impulse[islands.order[first + i], k] = packed.impulse[i, k]
+@merged
+def _unpack_velocities(packed, velocity):
+    """Take the velocities of an island's own bodies back."""
+    parts = packed.parts
+    for k in range(parts.member_start[1 << parts.depth[0]]):
+        for m in range(6):
+            velocity[parts.member[k], m] = packed.velocity[k, m]
 
 
 @inlined
@@ -126,28 +159,37 @@ def _slip_stopped(row, p1, p2, u1, u2, normal):
 
 
 @inlined
-def _push(masses, body, arm, p, sign, velocity):
-    """Add M^-1 J' p to one row of `velocity` for the impulse sign * p at the arm."""
-    v, m, inverse = velocity[body], masses.inv_mass[body], masses.inv_I[body]
+def _push(packed, k, arm, p, sign):
+    """Add M^-1 J' p to a member's velocity for the impulse sign * p at the arm."""
+    v, m = packed.velocity[k], packed.response[k]
     t = vec3.cross(arm, p)
-    for k in range(3):
-        v[k] += sign * (m[k] * p[k])
-        v[3 + k] += sign * (inverse[3 * k] * t[0] + inverse[3 * k + 1] * t[1] + inverse[3 * k + 2] * t[2])
+    for i in range(3):
+        v[i] += sign * (m[i] * p[i])
+        v[3 + i] += sign * (m[3 + 3 * i] * t[0] + m[4 + 3 * i] * t[1] + m[5 + 3 * i] * t[2])
 
 
-@inner
-def sweep(masses, packed, count, velocity):
-    """One Gauss-Seidel pass over an island.
+@merged
+def _sweep_contacts(packed, first, last, beta, goes_on):
+    """One Gauss-Seidel pass over the contacts from one place to another.
+
+    Args:
+        beta, goes_on: See `_go_on`, whose part for the contacts is done where each is come to.
 
     Returns:
         (largest change of a contact [m], sum of all [N m s]): the first of the relative position at the end
         of the step, a contact's residual; the second of impulse squared over the mass it moves, times h.
     """
     worst, size = 0.0, 0.0
-    for i in range(count):
+    own = packed.parts.member_start[1 << packed.parts.depth[0]]
+    for i in range(first, last):
+        if goes_on:
+            for m in range(3):
+                d = beta * packed.direction[i, m]
+                packed.direction[i, m] = d + packed.step[i, m]
+                packed.impulse[i, m] += d
         row = packed.row[i]
         a, b = packed.body[i, 0], packed.body[i, 1]
-        va, vb = velocity[a], velocity[b]
+        va, vb = packed.velocity[a], packed.velocity[b]
         arm_a, arm_b = (row[9], row[10], row[11]), (row[12], row[13], row[14])
         turn_a = vec3.cross((va[3], va[4], va[5]), arm_a)
         turn_b = vec3.cross((vb[3], vb[4], vb[5]), arm_b)
@@ -173,89 +215,157 @@ def sweep(masses, packed, count, velocity):
             row[1] * d0 + row[4] * d1 + row[7] * d2,
             row[2] * d0 + row[5] * d1 + row[8] * d2,
         )
-        _push(masses, a, arm_a, p, 1.0, velocity)
-        _push(masses, b, arm_b, p, -1.0, velocity)
+        if a < own:  # the others move as they do; several threads read where they are
+            _push(packed, a, arm_a, p, 1.0)
+        if b < own:
+            _push(packed, b, arm_b, p, -1.0)
         along, across = row[K_N] * abs(d0), row[K_T] * math.sqrt(d1 * d1 + d2 * d2)
         worst = max(worst, along, across)
         size += row[K_N] * (d0 * d0) + row[K_T] * (d1 * d1 + d2 * d2)
     return worst, size
 
 
-@inner
-def _keep_velocities(islands, island, velocity, packed):
-    first = islands.body_start[island]
-    for i in range(packed.found.shape[0]):
-        for m in range(6):
-            packed.found[i, m] = velocity[islands.body[first + i], m]
-
-
-@inner
-def _go_on(islands, island, beta, velocity, packed):
-    """Go on along the conjugate direction of the sweeps so far.
+@merged
+def _go_on(packed, first, last, beta, goes_on):
+    """Go on along the conjugate direction of the sweeps so far, and note the velocities before the next.
 
     Source: Silcowitz, Niebe & Erleben 2010, *A nonsmooth nonlinear conjugate gradient method for
     interactive contact force problems*, algorithm 2. The step of a sweep stands for the gradient, measured
     here by the velocities it changes; where it grew, beta is 0 and the direction is forgotten.
+
+    Args:
+        first, last: Members.
+        goes_on: Whether there was a sweep before.
     """
-    for i in range(islands.start[island + 1] - islands.start[island]):
-        for m in range(3):
-            d = beta * packed.direction[i, m]
-            packed.direction[i, m] = d + packed.step[i, m]
-            packed.impulse[i, m] += d
-    first = islands.body_start[island]
-    for i in range(packed.found.shape[0]):
-        body = islands.body[first + i]
+    for k in range(first, last):
         for m in range(6):
-            d = beta * packed.course[i, m]
-            packed.course[i, m] = d + velocity[body, m] - packed.found[i, m]
-            velocity[body, m] += d
+            if goes_on:
+                d = beta * packed.course[k, m]
+                packed.course[k, m] = d + packed.velocity[k, m] - packed.found[k, m]
+                packed.velocity[k, m] += d
+            packed.found[k, m] = packed.velocity[k, m]
+
+
+@merged
+def _sweep_node(packed, level, piece, beta, goes_on):
+    """Sweep one node of the tree; a leaf's bodies go on first."""
+    parts = packed.parts
+    node = (1 << level) - 1 + piece
+    if level == parts.depth[0]:
+        _go_on(packed, parts.member_start[piece], parts.member_start[piece + 1], beta, goes_on)
+    packed.worst[node], packed.size[node] = _sweep_contacts(
+        packed, parts.contact_start[node], parts.contact_end[node], beta, goes_on
+    )
+
+
+@merged
+def _do_piece(board, piece, masses, contacts, rows, gap, packed, velocity):
+    """Do one piece of the task on the board: a node of its level, or a range of contacts."""
+    task, number, parts = board.word[TASK], board.number, packed.parts
+    if task == SWEEP:
+        _sweep_node(packed, int(number[LEVEL]), piece, number[BETA], number[GOES_ON] > 0.0)
+        return
+    h, count, pieces = number[STEP], parts.contact_end[0], 1 << parts.depth[0]
+    first, last = count * piece // pieces, count * (piece + 1) // pieces
+    if task == PACK:
+        for i in range(first, last):
+            _pack_contact(contacts, rows, i, h, number[PUSHED], packed)
+    elif task == PACK_GAPS:
+        for i in range(first, last):
+            _pack_gap(rows, parts.contact[i], h, number[PUSHED], packed.row[i])
+    else:
+        for i in range(first, last):
+            for k in range(3):
+                rows.impulse[parts.contact[i], k] = packed.impulse[i, k]
+        packed.bent[piece] = bend(
+            masses, contacts, rows, parts.contact, first, last, h, number[LIMIT], velocity, gap
+        )
 
 
 @inner
-def _settle(masses, islands, island, settled, max_sweeps, velocity, packed):
+def _share(board, task, pieces, masses, contacts, rows, gap, packed, velocity):
+    """Have all pieces of a task done; of none, do pieces of the leader's task. Whether any was done."""
+    any_done = False
+    if pieces > 0:
+        put_up(board, task, pieces)
+    piece = take_piece(board)
+    while piece >= 0:
+        any_done = True
+        _do_piece(board, piece, masses, contacts, rows, gap, packed, velocity)
+        piece_done(board)
+        piece = take_piece(board)
+    if pieces > 0:
+        wait_for_all(board, pieces)
+    return any_done
+
+
+@merged
+def help_sweeps(board, masses, contacts, rows, gap, packed, velocity):
+    """Take part in the sweeps that the leader of the crew makes, as long as there is something to do."""
+    idle = 0
+    while idle < IDLE and not is_over(board):
+        any_done = _share(board, SWEEP, NO_PIECES, masses, contacts, rows, gap, packed, velocity)
+        idle = 0 if any_done else idle + 1
+        pause()
+
+
+@merged
+def _sweep(board, beta, goes_on, masses, contacts, rows, gap, packed, velocity):
+    """One Gauss-Seidel pass over an island, from the leaves up; returns what one over contacts does."""
+    depth, number = packed.parts.depth[0], board.number
+    number[BETA], number[GOES_ON] = beta, 1.0 if goes_on else 0.0
+    for level in range(depth, -1, -1):
+        number[LEVEL] = level
+        _share(board, SWEEP, 1 << level, masses, contacts, rows, gap, packed, velocity)
+    worst, size = 0.0, 0.0
+    for node in range((2 << depth) - 1):
+        worst, size = max(worst, packed.worst[node]), size + packed.size[node]
+    return worst, size
+
+
+@merged
+def _settle(board, settled, max_sweeps, masses, contacts, rows, gap, packed, velocity):
     """Sweep a packed island until it settles; (residual [m], sweeps)."""
-    count = islands.start[island + 1] - islands.start[island]
-    last_size, residual = 0.0, 0.0
-    for done in range(1, max_sweeps + 1):
-        _keep_velocities(islands, island, velocity, packed)
-        residual, size = sweep(masses, packed, count, velocity)
-        if residual <= settled:
-            return residual, done
-        if done < max_sweeps:
-            _go_on(islands, island, size / last_size if size < last_size else 0.0, velocity, packed)
-            last_size = size
-    return residual, max_sweeps
+    last_size, beta, residual, done = 0.0, 0.0, np.inf, 0
+    while done < max_sweeps and residual > settled:
+        residual, size = _sweep(board, beta, done > 0, masses, contacts, rows, gap, packed, velocity)
+        beta = size / last_size if size < last_size else 0.0
+        last_size = size
+        done += 1
+    return residual, done
 
 
-@allocating_inner
-def sweep_island(masses, contacts, rows, islands, island, h, tolerance, settled, max_sweeps, gap, velocity):
+@inner
+def sweep_island(
+    masses, contacts, rows, islands, island, h, push, limit, rounds, settled, max_sweeps, gap, packed,
+    velocity, board,
+):  # fmt: skip
     """Sweep an island until it settles, then again with arms that rotate; (residual [m], sweeps).
 
     Args:
+        push: Part of a penetration that is pushed apart: `PUSH`, or 0.
+        limit: Error of a gap for the straight prediction [m] above which it is corrected.
+        rounds: STRAIGHT or ROUNDS.
         settled: Largest change of a contact in a sweep to end with [m].
         gap: Gaps before arms rotate [m], shape (c,).
         velocity: Mean velocities (bodies, 6), brought up to date with `rows.impulse`.
     """
-    first, last = islands.start[island], islands.start[island + 1]
-    residual, done = 0.0, 0
-    packed = _room_for(islands, island)
-    pack_island(contacts, rows, islands, island, h, PUSH, packed)
-    for _ in range(4):  # straight prediction, then up to three with rotating arms
+    residual, done, number = 0.0, 0, board.number
+    divide_island(masses.c, contacts.body, islands, island, packed.parts)
+    _pack_bodies(masses, velocity, packed)
+    number[STEP], number[PUSHED], number[LIMIT] = h, push, limit
+    pieces = 1 << packed.parts.depth[0]
+    _share(board, PACK, pieces, masses, contacts, rows, gap, packed, velocity)
+    for k in range(rounds):
         if done == max_sweeps:
             break
-        residual, more = _settle(masses, islands, island, settled, max_sweeps - done, velocity, packed)
+        residual, more = _settle(
+            board, settled, max_sweeps - done, masses, contacts, rows, gap, packed, velocity
+        )
         done += more
-        unpack_impulses(rows, islands, island, packed)
-        if not bend(masses, contacts, rows, islands.order, first, last, h, 0.1 * tolerance, velocity, gap):
+        _unpack_velocities(packed, velocity)
+        _share(board, BEND, pieces, masses, contacts, rows, gap, packed, velocity)
+        if k == rounds - 1 or not packed.bent[:pieces].any():
             break
-        _pack_gaps(rows, islands, island, h, PUSH, packed)
+        _share(board, PACK_GAPS, pieces, masses, contacts, rows, gap, packed, velocity)
     return residual, done
-
-
-@allocating_inner
-def sweep_without_push(masses, contacts, rows, islands, island, h, settled, max_sweeps, velocity):
-    """The same without what pushes penetrations apart, along straight lines."""
-    packed = _room_for(islands, island)
-    pack_island(contacts, rows, islands, island, h, 0.0, packed)
-    _settle(masses, islands, island, settled, max_sweeps, velocity, packed)
-    unpack_impulses(rows, islands, island, packed)

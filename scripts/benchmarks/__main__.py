@@ -18,6 +18,7 @@ from report import Results, Row, markdown, plot, summary, write_json
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from startup import measure_startup
+from threads import measure_threads
 
 ROOT = Path(__file__).parents[2]
 ONE_THREAD = {
@@ -126,7 +127,9 @@ def main() -> int:
     """Run what was asked for; 1 when Topple itself failed somewhere."""
     arguments = parse_arguments()
     rounds = 1 if arguments.quick else arguments.repeats
-    results = Results(rows=[], startup={}, keyframes={}, left_out={}, repeats=rounds, quick=arguments.quick)
+    results = Results(
+        rows=[], startup={}, keyframes={}, threads={}, left_out={}, repeats=rounds, quick=arguments.quick
+    )
     peers = choose_peers(arguments.peer, results.left_out)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
@@ -137,6 +140,8 @@ def main() -> int:
             task = progress.add_task("Start-up, cold and warm", total=1)
             results.startup = measure_startup()
             progress.advance(task)
+            if "funnel" in (arguments.scene or CASES):
+                results.threads = measure_threads(CASES["funnel"].frames // (4 if arguments.quick else 1))
             if importlib.util.find_spec("bpy"):
                 results.keyframes = measure_keyframes()
 
@@ -151,6 +156,10 @@ def main() -> int:
         console.print(
             f"{state}: import {times['import']:.2f} s, numba and scipy {times['libraries']:.2f} s, "
             f"first step {times['first_step']:.2f} s"
+        )
+    if results.threads:
+        console.print(
+            f"funnel with 2000 cubes, two threads: {results.threads['times_as_fast']:.2f} times as fast"
         )
     if results.keyframes:
         console.print(f"{results.keyframes['keys']} keyframes: {results.keyframes['first']:.2f} s")

@@ -15,6 +15,7 @@ from topple.collision.narrow_phase import detect_contacts, make_scratch
 from topple.collision.pairs import COUNT, HIGH, STATUS_FULL, PairTable, empty_pairs
 from topple.collision.persistence import Trace, new_trace
 from topple.compilation import compile_kernels
+from topple.crew import alone
 from topple.geometry.shape_table import Colliders, build_shape_table
 from topple.solvers.impulse import ImpulsePipeline, ImpulseSolver, build_pipeline
 
@@ -69,7 +70,7 @@ def witness_table(part: float) -> list[str]:
         "|---|---|---|---|---|---|---|",
     ]
     for title, (build, steps, _) in WITNESS_SCENES.items():
-        pipeline, _ = build_pipeline(build(), ImpulseSolver(time_step=STEP))
+        pipeline, _ = build_pipeline(build(), ImpulseSolver(time_step=STEP, threads=1))
         pipeline.look_ahead(STEP)
         pipeline.stage_seconds.clear()
         pipeline.contacts.counter[:] = 0
@@ -120,7 +121,7 @@ class Survivors:
         def detect(pairs: PairTable) -> None:
             detect_contacts(
                 p.colliders, p.shapes, p.sensor, p.state.c, p.state.R, trace, pairs, p.reach, p.tolerance,
-                contacts, scratch,
+                contacts, scratch, *alone(),
             )  # fmt: skip
 
         pairs = PairTable(*(column.copy() for column in before))
@@ -207,7 +208,9 @@ def time_pairs(shape: topple.Shape, rng: np.random.Generator) -> tuple[float, fl
 
     def detect() -> None:
         pairs.way[:] = -np.inf  # look at each, though nothing has moved
-        detect_contacts(many, table, quiet, c, rotation, trace, pairs, still, 1e-2, contacts, scratch)
+        detect_contacts(
+            many, table, quiet, c, rotation, trace, pairs, still, 1e-2, contacts, scratch, *alone()
+        )
 
     def forget() -> None:
         pairs.witness[:], pairs.axis[:] = 0, 0.0
@@ -283,7 +286,7 @@ def time_broad_phase(
     box = topple.Box((1.0, 1.0, 1.0))
     scene = topple.Scene(gravity=(0, 0, 0))
     scene.bodies += [topple.Body(f"{k:05}", box, position=p, friction=0.0) for k, p in enumerate(place)]
-    pipeline: ImpulsePipeline = build_pipeline(scene, ImpulseSolver(time_step=STEP))[0]
+    pipeline: ImpulsePipeline = build_pipeline(scene, ImpulseSolver(time_step=STEP, threads=1))[0]
     broad, state = pipeline.broad_phase, pipeline.state
     velocity = rng.uniform(-scatter, scatter, (count, 3))
     velocity[:, 2] -= rng.uniform(0.0, fall, count)

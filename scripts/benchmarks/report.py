@@ -44,6 +44,7 @@ class Results:
     rows: list[Row]
     startup: dict[str, dict[str, float]]
     keyframes: dict[str, Any]
+    threads: dict[str, float]
     left_out: dict[str, str]  # "peer" or "case, peer": why
     repeats: int
     quick: bool
@@ -78,6 +79,14 @@ def markdown(results: Results) -> str:
         if rows:
             lines += ["", f"## {case.title}", f"h = {case.time_step:.3g} s, {rows[0].steps} steps.", ""]
             lines += _table(rows, results.find(name, TOPPLE))
+    if results.threads:
+        found = results.threads
+        lines += ["", "## Threads", ""]
+        lines += [f"Funnel with {found['bodies']} cubes, the same steps in turn, the same bits:"]
+        lines += [
+            f"{found['one']:.2f} ms a step on one thread, {found['two']:.2f} on two: "
+            f"{found['times_as_fast']:.2f} times as fast."
+        ]
     if results.startup:
         lines += [
             "",

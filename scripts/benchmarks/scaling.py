@@ -39,7 +39,7 @@ def measure(count: int) -> dict[str, float]:
         the end beyond the scene, no frame being recorded, and `peak`: the most it took on the way; contact
         points a body and the time [s] in all.
     """
-    solver = topple.ImpulseSolver(time_step=STEP, sleeping=False)
+    solver = topple.ImpulseSolver(time_step=STEP, sleeping=False, threads=1)
     topple.Simulation(scenes.wide_heap(8), solver).advance(WARM_UP)
     scene = scenes.wide_heap(count)
     begin, before = time.process_time(), resident()

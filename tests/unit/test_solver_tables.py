@@ -31,7 +31,7 @@ def arrays_of(value, found: dict[int, np.ndarray]) -> dict[int, np.ndarray]:
 
 def heap_in_motion(count: int, seconds: float) -> topple.Simulation:
     simulation = topple.Simulation(
-        scenes.wide_heap(count), topple.ImpulseSolver(time_step=STEP, sleeping=False)
+        scenes.wide_heap(count), topple.ImpulseSolver(time_step=STEP, sleeping=False, threads=1)
     )
     simulation.advance(seconds)
     return simulation

@@ -1,0 +1,211 @@
+"""Contact points of two hulls.
+
+The witness of the last step is tried first; only where it fails does GJK look for the closest points, or,
+where the hulls touch, the exhaustive search for the best plane. Frame: see `narrow_phase`.
+"""
+
+import numpy as np
+
+from ..geometry.support import aligned_face
+from ..jit import inlined, inner, merged
+from ..math3 import mat3, vec3
+from . import gjk
+from .contact_set import QUERIES, SURVIVED
+from .epa import penetration
+from .manifold import CLIP_COSINE, add_candidate, clip_faces, note_deepest
+from .refinement import refine
+from .round_shapes import SHORT
+from .separating_plane import (
+    DIRECTION,
+    EDGES,
+    FACE_A,
+    FACE_B,
+    NO_WITNESS,
+    along_direction,
+    best_plane,
+    edge_pair,
+    face_of_a,
+    face_of_b,
+    find_edge,
+)
+
+# Pairs of edges up to which all planes of two hulls that overlap are looked at; beyond, the polytope of
+# their difference grows faster (measured).
+MOST_EDGE_PAIRS = 400
+TOLERANCE = 1e-7  # relative to the size: how much worse than the best a plane may be and still be taken
+
+
+@inlined
+def _edge_count(shapes, s):
+    return shapes.edge_start[s + 1] - shapes.edge_start[s]
+
+
+@inlined
+def _reverify(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size):
+    """Try the witness of the last step.
+
+    Returns:
+        (state, separation, normal, p_a): state 0 failed; 1 the pair is farther apart than `margin`;
+        2 the plane of a face holds; 3 that of two edges does, and p_a is the closest point of a.
+    """
+    kind = witness[0]
+    tolerance = TOLERANCE * size
+    zero = (0.0, 0.0, 0.0)
+    if kind == FACE_B:
+        separation, n, p_a = face_of_b(shapes, sa, ra, p_ba, rb, witness[2])
+    elif kind == FACE_A:
+        separation, n, p_a = face_of_a(shapes, ra, p_ba, sb, rb, witness[1])
+    elif kind == EDGES:
+        valid, separation, n, p_a, _p_b = edge_pair(
+            shapes, sa, ra, p_ba, sb, rb, witness[1], witness[2], axis
+        )
+        if not valid:
+            return 0, 0.0, zero, zero
+        return (1 if separation > margin else 3), separation, n, p_a
+    elif kind == DIRECTION:
+        separation, n = along_direction(shapes, sa, ra, p_ba, sb, rb, axis), axis
+        return (1 if separation > margin else 0), separation, n, zero
+    else:
+        return 0, 0.0, zero, zero
+    if separation > margin:
+        return 1, separation, n, zero
+    # A touching plane separates even when another one would do so by a little more.
+    return (2 if separation > -100.0 * tolerance else 0), separation, n, p_a
+
+
+@inner
+def _from_gjk(shapes, sa, ra, p_ba, sb, rb, n, distance, p_a, count, simplex, witness, size):
+    """Name the features behind GJK's closest points; writes `witness`.
+
+    Returns:
+        (separation, normal, p_a) of the plane chosen.
+    """
+    tolerance = TOLERANCE * size
+    face, cosine = aligned_face(shapes, sb, mat3.transform_transposed(rb, n))
+    if cosine > 0.999:
+        separation, normal, p = face_of_b(shapes, sa, ra, p_ba, rb, face)
+        if separation >= distance - tolerance:
+            witness[0], witness[1], witness[2] = FACE_B, -1, face
+            return separation, normal, p
+    face, cosine = aligned_face(shapes, sa, mat3.transform_transposed(ra, vec3.scale(n, -1.0)))
+    if cosine > 0.999:
+        separation, normal, p = face_of_a(shapes, ra, p_ba, sb, rb, face)
+        if separation >= distance - tolerance:
+            witness[0], witness[1], witness[2] = FACE_A, face, -1
+            return separation, normal, p
+    witness[0] = DIRECTION
+    nothing = np.int64(-1)  # typed: literals would compile second versions of what they are passed to
+    a0, a1, b0, b1 = nothing, nothing, nothing, nothing
+    distinct = True
+    for i in range(count):
+        a, b = int(simplex[i, gjk.VERTEX_A]), int(simplex[i, gjk.VERTEX_B])
+        if a0 < 0 or a == a0:
+            a0 = a
+        elif a1 < 0 or a == a1:
+            a1 = a
+        else:
+            distinct = False
+        if b0 < 0 or b == b0:
+            b0 = b
+        elif b1 < 0 or b == b1:
+            b1 = b
+        else:
+            distinct = False
+    if distinct and a1 >= 0 and b1 >= 0:
+        edge_a, edge_b = find_edge(shapes, sa, a0, a1), find_edge(shapes, sb, b0, b1)
+        if edge_a >= 0 and edge_b >= 0:
+            witness[0], witness[1], witness[2] = EDGES, edge_a, edge_b
+    return distance, n, p_a
+
+
+@inlined
+def _deepest_clipped(scratch, separation, tolerance):
+    """The deepest clipped point, which shows the plane to be the closest one; -1 if it is not as deep."""
+    deepest, least = -1, separation + tolerance
+    for i in range(scratch.count[0]):
+        if scratch.separation[i] <= least:
+            deepest, least = i, scratch.separation[i]
+    return deepest
+
+
+@inner
+def _add_deepest(scratch, p_a, normal, separation, witness):
+    """Add the deepest point itself."""
+    feature = -1 - (witness[1] * 100003 + witness[2] if witness[0] == EDGES else 0)
+    add_candidate(scratch, p_a, normal, separation, feature)
+
+
+@inner
+def _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, scratch):
+    """Clip the faces next to a known separating plane, where one lies close to it."""
+    origin = (0.0, 0.0, 0.0)
+    kind = witness[0]
+    face_a, cosine_a, face_b, cosine_b = witness[1], 1.0, witness[2], 1.0
+    if kind != FACE_A:
+        face_a, cosine_a = aligned_face(shapes, sa, mat3.transform_transposed(ra, vec3.scale(n, -1.0)))
+    if kind != FACE_B:
+        face_b, cosine_b = aligned_face(shapes, sb, mat3.transform_transposed(rb, n))
+    if kind == FACE_B or (kind != FACE_A and cosine_b >= cosine_a and cosine_b > CLIP_COSINE):
+        clip_faces(shapes, sb, face_b, rb, origin, sa, face_a, ra, p_ba, 1.0, margin, scratch)
+    elif kind == FACE_A or cosine_a > CLIP_COSINE:
+        clip_faces(shapes, sa, face_a, ra, p_ba, sb, face_b, rb, origin, -1.0, margin, scratch)
+
+
+@merged
+def collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scratch, counter):
+    """Contacts of two hulls; `witness` (3,) and `axis` (3,) of the pair are kept up to date."""
+    manifold = scratch.manifold
+    last = axis[0], axis[1], axis[2]
+    if witness[0] != NO_WITNESS:
+        counter[QUERIES] += 1
+        state, separation, n, p_a = _reverify(shapes, sa, ra, p_ba, sb, rb, witness, last, margin, size)
+        if state == 1:
+            counter[SURVIVED] += 1
+            note_deepest(scratch.deepest, separation, n, p_a)
+            return
+        if state >= 2:
+            _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, manifold)
+            deepest = _deepest_clipped(manifold, separation, TOLERANCE * size)
+            if state == 3 and deepest < 0:
+                _add_deepest(manifold, p_a, n, separation, witness)
+            if state == 3 or deepest >= 0:
+                counter[SURVIVED] += 1
+                axis[0], axis[1], axis[2] = n
+                note_deepest(scratch.deepest, separation, n, p_a)
+                return
+            manifold.count[0] = 0
+    status, distance, n, p_a, _p_b, count = gjk.closest_points(
+        shapes, sa, ra, p_ba, sb, rb, last, size, scratch.simplex
+    )
+    apart = status == gjk.SEPARATED
+    if apart:
+        if distance < SHORT * size:
+            found, fine, n_fine, p_fine = refine(shapes, sa, ra, p_ba, sb, rb, n, scratch.simplex, count)
+            if found and fine > 0.0:
+                distance, n, p_a = fine, n_fine, p_fine
+        # Exact: the plane chosen for contacts may be a face's, which is worse by up to TOLERANCE.
+        note_deepest(scratch.deepest, distance, n, p_a)
+    if apart and distance > TOLERANCE * size:
+        separation, n, p_a = _from_gjk(
+            shapes, sa, ra, p_ba, sb, rb, n, distance, p_a, count, scratch.simplex, witness, size
+        )
+    elif _edge_count(shapes, sa) * _edge_count(shapes, sb) > MOST_EDGE_PAIRS:
+        fallback = last if vec3.dot(last, last) > 0.0 else (0.0, 0.0, 1.0)
+        separation, n, p_a = penetration(shapes, sa, ra, p_ba, sb, rb, fallback, size, scratch.polytope)
+        nothing = np.int64(0)
+        separation, n, p_a = _from_gjk(
+            shapes, sa, ra, p_ba, sb, rb, n, separation, p_a, nothing, scratch.simplex, witness, size
+        )
+    else:
+        kind, feature_a, feature_b, separation, n, p_a = best_plane(shapes, sa, ra, p_ba, sb, rb, size)
+        witness[0], witness[1], witness[2] = kind, feature_a, feature_b
+    axis[0], axis[1], axis[2] = n
+    if separation <= margin:
+        _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, manifold)
+        deepest = _deepest_clipped(manifold, separation, TOLERANCE * size)
+        if deepest < 0:
+            _add_deepest(manifold, p_a, n, separation, witness)
+        elif witness[0] == FACE_A or witness[0] == FACE_B:  # over both hulls, as a deepest vertex need not be
+            p_a = vec3.load(manifold.p_a, deepest)
+    if not apart:
+        note_deepest(scratch.deepest, separation, n, p_a)

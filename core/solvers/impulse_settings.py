@@ -1,0 +1,51 @@
+"""What can be chosen of the time-stepping solver."""
+
+import math
+from dataclasses import dataclass, field
+
+from ..errors import SolverError
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImpulseSolver:
+    """Settings of the time-stepping solver.
+
+    Attributes:
+        time_step: Longest step [s]; frames are divided into equal steps no longer than this.
+        tolerance: Largest penetration the solver leaves [m]. Small bodies get a smaller one, so
+            that dice and boulders behave alike.
+        max_iterations: Bound on the sweeps over one island in one step; islands that need more are
+            reported.
+        shock_propagation: Sweep each island from the ground up. Changes how fast the solution is
+            found, not the solution.
+        sleeping: Leave bodies that are held at rest alone until something about them changes. A heap at
+            rest then costs next to nothing, and moves no more than it would otherwise: not at all.
+        event_impulse: Where given, pairs that stay in touch are events, too, in each step in which the
+            impulse between them is at least so much [N s]; None notes only who begins and ceases to touch.
+        threads: How many threads share the work of large steps, with the same result to the bit; None: as
+            many as pay, of the processors this process may use.
+    """
+
+    time_step: float = 1.0 / 240.0
+    tolerance: float = 1e-4
+    max_iterations: int = 60
+    shock_propagation: bool = True
+    sleeping: bool = True
+    event_impulse: float | None = None
+    threads: int | None = field(default=None, repr=False, compare=False)  # no input of the motion
+
+    def __post_init__(self) -> None:
+        for name in ("time_step", "tolerance"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > 0.0):
+                raise SolverError(f"ImpulseSolver: {name} must be a positive number, not {value}")
+        if self.event_impulse is not None and not self.event_impulse >= 0.0:
+            raise SolverError(
+                f"ImpulseSolver: event_impulse must be None or not negative, not {self.event_impulse}"
+            )
+        if self.threads is not None and not (isinstance(self.threads, int) and self.threads >= 1):
+            raise SolverError(
+                f"ImpulseSolver: threads must be None or a whole number from 1 on, not {self.threads}"
+            )
+        if self.max_iterations < 1:
+            raise SolverError(f"ImpulseSolver: max_iterations must be at least 1, not {self.max_iterations}")
