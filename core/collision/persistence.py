@@ -131,9 +131,8 @@ def empty_movers(any_meshes: bool) -> Movers:
 
 
 @inlined
-def _arm_then(pairs, room, k):
+def _arm_then(point):
     """Where a pair's point was when last looked at, from b's centre of mass, world axes."""
-    point = pairs.point[room, k]
     return point[8], point[9], point[10]
 
 
@@ -164,7 +163,7 @@ def inherit_impulses(pairs, slot, contacts, kept, manifold, reach):
         nearest, best = -1, reach
         for k in range(kept):
             if free_new >> k & 1:
-                d = vec3.norm(vec3.subtract(vec3.load(contacts.arm[k], 1), _arm_then(pairs, room, j)))
+                d = vec3.norm(vec3.subtract(vec3.load(contacts.arm[k], 1), _arm_then(pairs.point[room, j])))
                 if d < best:
                     nearest, best = k, d
         if nearest >= 0:
@@ -183,7 +182,7 @@ def note_left(pairs, slot, points, a, b, movers):
         i = movers.count[0]
         if points >> j & 1 and i < MOST_MOVERS:
             movers.body[i, 0], movers.body[i, 1] = a, b
-            arm = _arm_then(pairs, room, j)
+            arm = _arm_then(pairs.point[room, j])
             for k in range(3):
                 movers.arm[i, k], movers.impulse[i, k] = arm[k], pairs.impulse[room, j, k]
             movers.count[0] = i + 1
@@ -212,7 +211,7 @@ def settle_movers(pairs, owner, movers):
         nearest, best = -1, movers.reach[i]
         for j in range(movers.count[0]):
             if movers.body[j, 0] == a and movers.body[j, 1] == b:
-                arm = _arm_then(pairs, pairs.room[slot], k)
+                arm = _arm_then(pairs.point[pairs.room[slot], k])
                 d = vec3.norm(vec3.subtract(arm, vec3.load(movers.arm, j)))
                 if d < best:
                     nearest, best = j, d
