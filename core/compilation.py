@@ -25,7 +25,7 @@ from .collision.broad_phase import BroadPhase
 from .collision.contact_set import empty_contacts
 from .collision.narrow_phase import detect_contacts, make_scratch
 from .collision.pairs import empty_pairs
-from .collision.persistence import new_trace
+from .collision.persistence import CARRIED, new_trace
 from .collision.time_of_impact import advance_along
 from .crew import alone
 from .dynamics.body_state import build_bodies, gravity_of, ignored_pairs, initial_state
@@ -149,7 +149,7 @@ def compile_collision() -> None:
     broad_phase.grow(state, still)
     detect_contacts(
         colliders, shapes, still > 0.0, state.c, state.R, new_trace(model.bound), empty_pairs(1, 1), still,
-        0.0, empty_contacts(1), make_scratch(shapes), *alone(),
+        0.0, CARRIED, empty_contacts(1), make_scratch(shapes), *alone(),
     )  # fmt: skip
     _compile_advance(shapes)
 

@@ -14,7 +14,7 @@ from .collision.contact_set import empty_contacts
 from .collision.manifold import MAX_POINTS
 from .collision.narrow_phase import Scratch, detect_contacts, make_scratch
 from .collision.pairs import HIGH, PairTable, empty_pairs
-from .collision.persistence import new_trace
+from .collision.persistence import CARRIED, new_trace
 from .collision.time_of_impact import advance_along
 from .compilation import compile_parts
 from .crew import alone
@@ -186,7 +186,7 @@ class _Pair:
         self.scratch.manifold.count[0] = 0
         detect_contacts(
             Colliders(np.arange(2), np.array([a, b])), self.table, np.zeros(2, np.bool_), c, rotation,
-            self.trace, self.pairs[i, j], np.zeros(2), margin, self.contacts, self.scratch,
+            self.trace, self.pairs[i, j], np.zeros(2), margin, CARRIED, self.contacts, self.scratch,
             *alone(),
         )  # fmt: skip
         found = self.scratch.manifold

@@ -192,7 +192,7 @@ def _pair_size(bound_a, bound_b):
 
 @merged
 def _look_at_pairs(
-    colliders, shapes, sensor, c, R, trace, pairs, reach, slack, first, last, again, scratch, tally
+    colliders, shapes, sensor, c, R, trace, pairs, reach, slack, kept, first, last, again, scratch, tally
 ):
     """Look at the pairs from one slot to another, and store what contact points they have with them.
 
@@ -211,13 +211,15 @@ def _look_at_pairs(
         margin = 0.0 if sensed else reach[a] + reach[b] + slack
         way = trace.way[a] + trace.way[b]
         moved = way - pairs.way[slot]
-        still = moved < CARRIED * slack and margin <= pairs.margin[slot]
+        still = moved < kept * slack and margin <= pairs.margin[slot] + kept * slack
         if not sensed and pairs.point_count[slot] == 0 and (still or pairs.gap[slot] - moved > margin):
             tally[CARRIED_ON] += 1
             continue
         if pairs.point_count[slot] > 0 and still:
             tally[CARRIED_ON] += 1
             tally[POINTS] += pairs.point_count[slot]
+            if moved >= CARRIED * slack:
+                pairs.point_count[slot] += FRESH
             continue
         manifold.count[0] = 0
         pairs.point_count[slot] = max(np.int64(pairs.point_count[slot]), 0)
@@ -335,7 +337,7 @@ def _begin_next(board, task, pieces, colliders, pairs, contacts, movers):
 
 @kernel
 def detect_contacts(
-    colliders, shapes, sensor, c, R, trace, pairs, reach, slack, contacts, scratch, board, thread
+    colliders, shapes, sensor, c, R, trace, pairs, reach, slack, kept, contacts, scratch, board, thread
 ):
     """Contact points of all pairs that can touch within the step.
 
@@ -344,8 +346,8 @@ def detect_contacts(
         c, R: Centres of mass [m] (n, 3) and rotation matrices (n, 9) of the bodies.
         trace: How far the bodies have moved; brought up to date.
         reach: How far any point of each body may move in this step [m], shape (n,).
-        slack: Added to each pair's margin [m]; a thousandth of it is how far bodies may move while their
-            contact points are kept.
+        slack: Added to each pair's margin [m].
+        kept: Part of it that bodies may move while their contact points are kept: `CARRIED` or more.
         scratch: Of this thread alone.
         board, thread: See `crew`: several threads share the pairs.
 
@@ -367,8 +369,8 @@ def detect_contacts(
             else:
                 again = board.word[TASK] == LOOK_AGAIN
                 _look_at_pairs(
-                    colliders, shapes, sensor, c, R, trace, pairs, reach, slack, first, last, again, scratch,
-                    tally,
+                    colliders, shapes, sensor, c, R, trace, pairs, reach, slack, kept, first, last, again,
+                    scratch, tally,
                 )  # fmt: skip
             piece_done(board)
             idle = 0

@@ -18,9 +18,11 @@ SAME_PLACE = 0.05  # part of the size within which an old point's impulse goes t
 MOST_MOVERS = 1024  # more in one step start from zero, which costs iterations only
 
 
-# Part of the slack (the tolerance of the solver) that bodies may move while their contact points are kept.
-CARRIED = 1e-3
-FRESH = 8  # added to a pair's number of contact points that were found anew, until they are written
+# Part of the slack (the tolerance of the solver) that bodies may move while their contact points are kept,
+# and may be moved in a step after these were found: the points are carried on to first order, which is
+# exact to a thousandth of the slack.
+CARRIED, CARRIED_IN_STEP = 1e-3, 0.5
+FRESH = 8  # added to a pair's number of contact points whose bodies moved, until they are written
 
 
 class Trace(NamedTuple):

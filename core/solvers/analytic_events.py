@@ -22,7 +22,7 @@ from ..collision.broad_phase import BroadPhase
 from ..collision.contact_set import ContactSet, empty_contacts
 from ..collision.manifold import TIE
 from ..collision.narrow_phase import CARRIED_BY_WORLD, detect_contacts, make_scratch
-from ..collision.persistence import new_trace
+from ..collision.persistence import CARRIED, new_trace
 from ..collision.separating_plane import EDGES
 from ..crew import alone
 from ..dynamics.body_state import BodyModel, BodyState, quat_multiply
@@ -122,8 +122,8 @@ class ContactFinder:
             pairs.way[:] = -np.inf  # look at each pair, however little has moved
             count = detect_contacts(
                 self.colliders, self.shapes, self.sensor, state.c, state.R, self.trace,
-                pairs, self.no_reach if reach is None else reach, slack, self.found,
-                self.scratch, *alone(),
+                pairs, self.no_reach if reach is None else reach, slack, CARRIED,
+                self.found, self.scratch, *alone(),
             )  # fmt: skip
             if count >= 0:
                 return count

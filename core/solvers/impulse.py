@@ -15,7 +15,7 @@ from ..collision.broad_phase import BroadPhase
 from ..collision.contact_set import CARRIED_ON, QUERIES, SURVIVED, contact_geometry, empty_contacts
 from ..collision.narrow_phase import PIECE, detect_contacts, make_scratch
 from ..collision.pairs import HIGH, is_short, larger
-from ..collision.persistence import new_trace, store_impulses
+from ..collision.persistence import CARRIED, CARRIED_IN_STEP, new_trace, store_impulses
 from ..crew import LEADER, Crew
 from ..dynamics.body_state import (
     BodyModel,
@@ -217,10 +217,10 @@ class ImpulsePipeline:
                 self.time, self.state.c, self.plan.start,
             )  # fmt: skip
 
-    def look_ahead(self, h: float) -> None:
+    def look_ahead(self, h: float, kept: float = CARRIED) -> None:
         """Plan the coming step as free motion and find the contacts it may meet."""
         self.plan_motion(h)
-        self.find_contacts()
+        self.find_contacts(kept)
         while self.wake_touched(h):
             self.plan_motion(h)
             self.find_contacts()
@@ -257,17 +257,17 @@ class ImpulsePipeline:
                 self.broad_phase.pairs.collider, self.broad_phase.pairs.counter[HIGH], h, self.reach,
             )  # fmt: skip
 
-    def find_contacts(self) -> None:
+    def find_contacts(self, kept: float = CARRIED) -> None:
         """Find the pairs and their contact points that the planned motion may meet."""
         self.find_pairs()
-        self.detect_contacts()
+        self.detect_contacts(kept)
 
     def find_pairs(self) -> None:
         """Find the pairs of colliders whose boxes overlap."""
         with self._stage("broad phase"):
             self.broad_phase.update(self.state, self.reach)
 
-    def detect_contacts(self) -> None:
+    def detect_contacts(self, kept: float) -> None:
         """Find the contact points of these pairs."""
         with self._stage("narrow phase"):
             self.broad_phase.grow_rooms()
@@ -277,7 +277,7 @@ class ImpulsePipeline:
                 count = self.crew.run(
                     detect_contacts,
                     self.colliders, self.shapes, self.sensor, self.state.c, self.state.R, self.trace,
-                    self.broad_phase.pairs, self.reach, self.tolerance, self.contacts,
+                    self.broad_phase.pairs, self.reach, self.tolerance, kept, self.contacts,
                     own=self.scratch, alone=self.broad_phase.pairs.counter[HIGH] < 2 * PIECE,
                 )  # fmt: skip
                 if count >= 0:
@@ -391,7 +391,7 @@ class ImpulsePipeline:
                 break
             least = min(least, beyond)
             self.project_positions()
-            self.look_ahead(h)
+            self.look_ahead(h, CARRIED_IN_STEP)
         self.max_penetration = max(self.max_penetration, worst)
         if beyond > self.tolerance:
             self.pressed.note(

@@ -16,7 +16,7 @@ from ..collision.contact_set import empty_contacts
 from ..collision.manifold import MAX_POINTS
 from ..collision.narrow_phase import Scratch, detect_contacts
 from ..collision.pairs import HIGH, PairTable, empty_pairs
-from ..collision.persistence import new_trace
+from ..collision.persistence import CARRIED, new_trace
 from ..crew import alone
 from ..dynamics.body_state import DYNAMIC, BodyState
 from ..geometry.shape_table import DISCS, HULL, MESH, PLANE, TRIANGLE, Colliders, ShapeTable
@@ -178,8 +178,8 @@ class PassageGuard:
             c, R = poses.at(np.minimum(time[:, None], limit))
             pairs.way[:] = -np.inf  # look at each, whatever was seen before
             found = detect_contacts(
-                own, self.shapes, still > 0.0, c, R, trace, pairs, still, np.inf, contacts, self.scratch,
-                *alone(),
+                own, self.shapes, still > 0.0, c, R, trace, pairs, still, np.inf, CARRIED, contacts,
+                self.scratch, *alone(),
             )  # fmt: skip
             gap, normal = _deepest(contacts, found, count)
             gap += depth

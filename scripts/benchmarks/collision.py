@@ -13,7 +13,7 @@ from topple.collision.broad_phase import fit_boxes, update_pairs
 from topple.collision.contact_set import CARRIED_ON, PAIRS, SURVIVED, empty_contacts
 from topple.collision.narrow_phase import detect_contacts, make_scratch
 from topple.collision.pairs import COUNT, HIGH, STATUS_FULL, PairTable, empty_pairs
-from topple.collision.persistence import Trace, new_trace
+from topple.collision.persistence import CARRIED, Trace, new_trace
 from topple.compilation import compile_kernels
 from topple.crew import alone
 from topple.geometry.shape_table import Colliders, build_shape_table
@@ -105,10 +105,10 @@ class Survivors:
         """Measure at the pipeline's next look."""
         look = self.pipeline.detect_contacts
 
-        def measure_and_look() -> None:
+        def measure_and_look(kept: float) -> None:
             self.pipeline.detect_contacts = look
             self._measure()
-            look()
+            look(kept)
 
         self.pipeline.detect_contacts = measure_and_look
 
@@ -121,7 +121,7 @@ class Survivors:
         def detect(pairs: PairTable) -> None:
             detect_contacts(
                 p.colliders, p.shapes, p.sensor, p.state.c, p.state.R, trace, pairs, p.reach, p.tolerance,
-                contacts, scratch, *alone(),
+                CARRIED, contacts, scratch, *alone(),
             )  # fmt: skip
 
         pairs = PairTable(*(column.copy() for column in before))
@@ -209,7 +209,7 @@ def time_pairs(shape: topple.Shape, rng: np.random.Generator) -> tuple[float, fl
     def detect() -> None:
         pairs.way[:] = -np.inf  # look at each, though nothing has moved
         detect_contacts(
-            many, table, quiet, c, rotation, trace, pairs, still, 1e-2, contacts, scratch, *alone()
+            many, table, quiet, c, rotation, trace, pairs, still, 1e-2, CARRIED, contacts, scratch, *alone()
         )
 
     def forget() -> None:
