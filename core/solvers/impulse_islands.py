@@ -96,8 +96,9 @@ SETTLED, ENOUGH = 1e-2, 1e-1
 ENOUGH_IN_MOTION = 0.5  # the same for a large island in motion, whose next step will be another
 # An island is calm where no contact moves faster than this many times what gravity adds in a step.
 # What sweeps leave there would be seen as a shiver, so it goes to Newton's method at once; a heap, whose
-# iterations each take as long as many sweeps, only where it may come to rest.
-CALM = 2.0
+# iterations each take as long as many sweeps, only where it may come to rest. Below the second speed sweeps
+# go on until what they leave is no hindrance to that.
+CALM, SOON_CALM = 2.0, 50.0
 # Velocity error that Newton's method leaves, times the step, in parts of the tolerance.
 NEWTON_ACCURACY = 1e-3
 NEWTON_ROUNDS = 4
@@ -202,7 +203,8 @@ def sweep_islands(
         if solve.outcome[island] == DONE:
             continue
         first, last = islands.start[island], islands.start[island + 1]
-        calm = fastest_contact(contacts, islands.order, first, last, mean) < CALM * gravity_speed
+        speed = fastest_contact(contacts, islands.order, first, last, mean)
+        calm = speed < CALM * gravity_speed
         heap = last - first > LARGE and _is_dense(contacts, islands, island)
         if heap and settling:
             calm = may_settle(contacts, islands, island, gravity_speed, plan, solve)
@@ -212,7 +214,9 @@ def sweep_islands(
         settled, enough = SETTLED * tolerance, ENOUGH * tolerance
         if heap and not calm:
             only, enough = True, ENOUGH_IN_MOTION * tolerance
-            settled = min(enough, 0.25 * CALM * gravity_speed * h)  # or it would never be calm
+            settled = enough
+            if speed < SOON_CALM * gravity_speed:  # or it would never be calm
+                settled = min(enough, 0.25 * CALM * gravity_speed * h)
         residual, sweeps = sweep_island(
             masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS, settled,
             max_sweeps if only else min(FIRST_SWEEPS, max_sweeps), solve.gap, solve.packed, mean, board,
