@@ -1,7 +1,8 @@
 """Compiles the kernels of a solver before its first step, in processes made for it.
 
 Numba compiles one function at a time however many threads ask, so the kernels come in parts that are
-compiled side by side, each by a process of its own: collision, which both solvers need, and the solver.
+compiled side by side, by two processes that take about as long: collision, which both solvers need, and the
+solver.
 The folder of compiled kernels hands them over. In processes of their own LLVM can also be told to do without
 what costs a quarter of its time and makes no kernel faster (measured); numba has one such level for a whole
 process, which is its user's. Where no other process can be had, this one compiles everything.
@@ -10,6 +11,7 @@ process, which is its user's. Where no other process can be had, this one compil
 import atexit
 import functools
 import gc
+import itertools
 import os
 import subprocess
 import sys
@@ -55,7 +57,7 @@ from .solvers.impulse import ImpulseSolver, build_pipeline
 # Blender can import), so that all find each other's kernels.
 _PROCESS = """
 import gc, importlib.util, sys, types
-name, folder, function = sys.argv[1:]
+name, folder, *functions = sys.argv[1:]
 parents = name.split(".")[:-1]
 for i in range(len(parents)):
     parent = types.ModuleType(".".join(parents[:i + 1]))
@@ -66,9 +68,10 @@ spec = importlib.util.spec_from_file_location(
 sys.modules[name] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(sys.modules[name])
 gc.disable()
-getattr(importlib.import_module(name + ".compilation"), function)()
+for function in functions:
+    getattr(importlib.import_module(name + ".compilation"), function)()
 """
-Part = Literal["collision", "impulse", "analytic"]
+Part = Literal["collision", "motion", "impulse", "analytic"]
 _OPTIMIZATION = "1"  # LLVM's level in these processes
 
 
@@ -79,26 +82,29 @@ def compile_kernels(solver: SolverChoice = "impulse") -> None:
         SolverError: there is no such solver.
     """
     is_analytic = isinstance(resolve_solver(solver), AnalyticSolver)
-    compile_parts("collision", "analytic" if is_analytic else "impulse")
+    if is_analytic:
+        compile_parts(("collision",), ("analytic",))
+    else:
+        compile_parts(("collision", "motion"), ("impulse",))
 
 
 @functools.cache
-def compile_parts(*parts: Part) -> None:
-    """Compile those of the parts that no process has compiled yet, side by side."""
-    missing: list[Part] = [part for part in parts if not jit.is_compiled(part)]
+def compile_parts(*groups: tuple[Part, ...]) -> None:
+    """Compile those of the parts that no process has compiled yet, the groups side by side."""
+    missing = [[part for part in group if not jit.is_compiled(part)] for group in groups]
     if jit.CACHE_FOLDER is not None:
-        processes = [_start_process(PARTS[part].__name__) for part in missing]
+        processes = [_start_process([PARTS[part].__name__ for part in group]) for group in missing if group]
         for process in processes:
             if process is not None:
                 process.wait()
     with _garbage_left_alone():
-        for part in missing:  # loads what the processes compiled
+        for part in itertools.chain(*missing):  # loads what the processes compiled
             PARTS[part]()
             jit.mark_compiled(part)
 
 
-def _start_process(function: str) -> "subprocess.Popen[bytes] | None":
-    """A Python that runs one of the functions below; None where there is none to be started."""
+def _start_process(functions: list[str]) -> "subprocess.Popen[bytes] | None":
+    """A Python that runs some of the functions below; None where there is none to be started."""
     if not Path(sys.executable or "").name.startswith("python"):  # a program that embeds Python
         return None
     folder = str(Path(__file__).parent)
@@ -110,7 +116,7 @@ def _start_process(function: str) -> "subprocess.Popen[bytes] | None":
     }
     try:
         return subprocess.Popen(
-            [sys.executable, "-c", _PROCESS, __name__.rpartition(".")[0], folder, function],
+            [sys.executable, "-c", _PROCESS, __name__.rpartition(".")[0], folder, *functions],
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -162,18 +168,23 @@ def _compile_advance(shapes: ShapeTable) -> None:
     )
 
 
-def compile_impulse() -> None:
-    """Compile the impulse solver: its stages run without a contact."""
+def compile_motion() -> None:
+    """Compile what the impulse solver does beside finding impulses: its stages run without a contact."""
     pipeline, _ = build_pipeline(_small_scene(), ImpulseSolver())
     h = pipeline.settings.time_step
     pipeline.plan_motion(h)
     island_count = pipeline.build_islands()
-    pipeline.find_impulses(h, island_count)
     pipeline.stop_at_obstacles(h)
     pipeline.move(h, island_count)
     pipeline.note_events()
     pipeline.repair_positions(h)
     pipeline.project_positions()
+
+
+def compile_impulse() -> None:
+    """Compile what finds the impulses; it runs without a contact."""
+    pipeline, _ = build_pipeline(_small_scene(), ImpulseSolver())
+    pipeline.find_impulses(pipeline.settings.time_step, 0)
 
 
 def compile_analytic() -> None:
@@ -211,6 +222,7 @@ def compile_analytic() -> None:
 
 PARTS: dict[Part, Callable[[], None]] = {
     "collision": compile_collision,
+    "motion": compile_motion,
     "impulse": compile_impulse,
     "analytic": compile_analytic,
 }
