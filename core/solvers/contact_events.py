@@ -9,32 +9,48 @@ from ..jit import kernel
 from ..report import ContactEvent, EventKind
 
 KINDS: tuple[EventKind, ...] = ("begin", "persist", "end")
-# An event: its kind's place in KINDS, its bodies as `EventLog._key` has them; impulse, point, normal, speed.
+# An event: its place in KINDS; its pair, lower body times the number of bodies plus higher; impulse, point,
+# normal, speed.
 ROW = np.dtype([("time", "f8"), ("kind", "i8"), ("pair", "i8"), ("values", "f8", 8)])
 
 
 @kernel
-def list_touching(slot, separation, lasting, collision, count, tolerance, slot_out, impulse_out):
-    """List the pairs of colliders that touch, and the sum of their normal impulses in this step [N s].
+def list_touching(
+    slot,
+    body,
+    separation,
+    lasting,
+    collision,
+    count,
+    tolerance,
+    body_count,
+    key_out,
+    impulse_out,
+    contact_out,
+):
+    """Note of every pair of colliders whether it touches, how hard, and where most.
 
     Args:
-        slot, separation: Of each contact: its pair, those of one pair next to each other, and distance [m].
+        slot, body, separation: Of each contact: its pair (those of one are neighbours), bodies, distance [m].
         lasting, collision: Its impulses in the contact frame [N s], shape (c, 3).
         tolerance: Contacts no farther apart than this touch [m].
-
-    Returns:
-        Number of pairs.
+        key_out: Of each slot: its pair of bodies as in ROW, -1 where they do not touch.
+        impulse_out: Sum of its normal impulses in this step [N s], where they do.
+        contact_out: And the contact of the largest of them.
     """
-    listed = np.int64(0)
+    key_out[:] = -1
+    largest = 0.0
     for c in range(count):
         impulse = lasting[c, 0] + collision[c, 0]
         if impulse <= 0.0 and separation[c] > tolerance:
             continue
-        if listed == 0 or slot_out[listed - 1] != slot[c]:
-            slot_out[listed], impulse_out[listed] = slot[c], 0.0
-            listed += 1
-        impulse_out[listed - 1] += impulse
-    return listed
+        pair, a, b = slot[c], body[c, 0], body[c, 1]
+        if key_out[pair] < 0:
+            key_out[pair] = min(a, b) * body_count + max(a, b)
+            impulse_out[pair], contact_out[pair], largest = 0.0, c, impulse
+        elif impulse > largest:
+            contact_out[pair], largest = c, impulse
+        impulse_out[pair] += impulse
 
 
 class EventLog:
@@ -51,9 +67,8 @@ class EventLog:
         """
         self.names, self.owner, self.senses, self.persisting = names, owner, senses, persisting
         self._rows = [np.zeros(0, ROW)]  # what was noted, one array after the other
-        self._last = np.zeros((0, 2), np.int64)  # bodies of the touching contacts
-        self._slots, self._impulses = np.zeros(0, np.int64), np.zeros(0)  # scratch
-        self._before = np.zeros(0, np.int64)  # touching pairs: body a times the number of bodies plus body b
+        self._last = np.zeros(0, np.int64)  # of each slot: the pair of bodies that touched, or -1
+        self._impulse, self._contact = np.zeros(0), np.zeros(0, np.int64)  # scratch: see `list_touching`
 
     def note(
         self, contacts: ContactSet, count: int, rows: ContactRows, pairs: PairTable,
@@ -68,52 +83,64 @@ class EventLog:
             place: Centres of mass [m], shape (n, 3).
             velocity: Before the impulses [m/s, rad/s], shape (n, 6).
         """
-        if len(self._slots) < count:
-            self._slots, self._impulses = np.zeros(larger(count), np.int64), np.zeros(larger(count))
-        met = list_touching(
-            contacts.slot, contacts.separation, rows.impulse, rows.collision, count, tolerance,
-            self._slots, self._impulses,
-        )  # fmt: skip
-        slots, impulse = self._slots[:met], self._impulses[:met]
-        if self.senses:
-            sensing = np.flatnonzero(pairs.point_count[: pairs.counter[HIGH]] == OVERLAPS_SENSOR)
-            slots = np.concatenate([slots, sensing])
-            impulse = np.concatenate([impulse, np.zeros(len(sensing))])
-        body = self.owner[pairs.collider[slots]]
-        if self.persisting is None and np.array_equal(body, self._last):
+        now = self._touching(contacts, count, rows, pairs, tolerance)
+        before = np.full(len(now), -1)
+        before[: len(self._last)] = self._last
+        self._last = now
+        changed = np.flatnonzero(now != before)
+        if self.persisting is None and len(changed) == 0:
             return
-        self._last = body
-        key = self._key(body)
-        order = np.argsort(key, kind="stable")  # a compound has several pairs
-        now, impulse = _sums(key[order], impulse[order])
-        known = _is_in(now, self._before)
-        noted = ~known
-        if self.persisting is not None:
-            noted |= impulse >= self.persisting
-        self._note_contacts(time, now[noted], impulse[noted], known[noted], contacts, count, rows, tolerance,
-                            place, velocity)  # fmt: skip
-        ended = self._before[~_is_in(self._before, now)]
+        begun, ended = _only_in(now, before, changed), _only_in(before, now, changed)
+        # A pair that begins to touch did so in none of its slots: a compound has several.
+        noted = changed[_is_in(now[changed], begun)] if self.persisting is None else np.flatnonzero(now >= 0)
+        self._note_contacts(time, now, noted, begun, contacts, rows, place, velocity)
         self._append(time, np.full(len(ended), KINDS.index("end")), ended, np.zeros((len(ended), 8)))
-        self._before = now
+
+    def _touching(
+        self, contacts: ContactSet, count: int, rows: ContactRows, pairs: PairTable, tolerance: float
+    ) -> np.ndarray:
+        """The pair of bodies of each slot, as in ROW, where they touch; else -1."""
+        used = pairs.counter[HIGH]
+        if len(self._impulse) < used:
+            self._impulse, self._contact = np.zeros(larger(used)), np.zeros(larger(used), np.int64)
+        now = np.empty(used, np.int64)
+        list_touching(
+            contacts.slot, contacts.body, contacts.separation, rows.impulse, rows.collision, count, tolerance,
+            len(self.names), now, self._impulse, self._contact,
+        )  # fmt: skip
+        if self.senses:
+            sensing = np.flatnonzero(pairs.point_count[:used] == OVERLAPS_SENSOR)
+            body = self.owner[pairs.collider[sensing]]
+            now[sensing] = body.min(axis=1) * len(self.names) + body.max(axis=1)
+            self._impulse[sensing], self._contact[sensing] = 0.0, -1
+        return now
 
     def _note_contacts(
-        self, time: float, pair: np.ndarray, impulse: np.ndarray, known: np.ndarray, contacts: ContactSet,
-        count: int, rows: ContactRows, tolerance: float, place: np.ndarray, velocity: np.ndarray,
+        self, time: float, now: np.ndarray, slots: np.ndarray, begun: np.ndarray, contacts: ContactSet,
+        rows: ContactRows, place: np.ndarray, velocity: np.ndarray,
     ) -> None:  # fmt: skip
-        """Note pairs that touch, each at its contact of the largest impulse; a sensor has none."""
-        if len(pair) == 0:
+        """Note the pairs of bodies in these slots, each at its contact of the largest impulse, if it has one.
+
+        Args:
+            now: Pair of bodies of each slot.
+            begun: Pairs that did not touch before; of others those whose impulse is large enough are noted.
+        """
+        if len(slots) == 0:
             return
-        normal_impulse = rows.impulse[:count, 0] + rows.collision[:count, 0]
-        touches = np.flatnonzero((normal_impulse > 0.0) | (contacts.separation[:count] <= tolerance))
-        touches = touches[np.argsort(-normal_impulse[touches], kind="stable")]
-        met, first = np.unique(self._key(contacts.body[touches]), return_index=True)
+        slots = slots[np.argsort(now[slots], kind="stable")]
+        pair, impulse = _sums(now[slots], self._impulse[slots])
+        chosen = self._contact[slots]
+        strength = np.where(chosen >= 0, rows.impulse[chosen, 0] + rows.collision[chosen, 0], -np.inf)
+        chosen = chosen[np.lexsort((-strength, now[slots]))][np.searchsorted(now[slots], pair)]
+        known = ~_is_in(pair, begun)
+        if self.persisting is not None:
+            noted = ~known | (impulse >= self.persisting)
+            pair, impulse, chosen, known = pair[noted], impulse[noted], chosen[noted], known[noted]
         values = np.zeros((len(pair), 8))
         values[:, 0] = impulse
-        at = _is_in(pair, met)
-        chosen = touches[first[np.searchsorted(met, pair[at])]]
-        values[at, 1:] = _at_contacts(contacts, chosen, place, velocity)
-        kind = np.where(known, KINDS.index("persist"), KINDS.index("begin"))
-        self._append(time, kind, pair, values)
+        at = chosen >= 0
+        values[at, 1:] = _at_contacts(contacts, chosen[at], place, velocity)
+        self._append(time, np.where(known, KINDS.index("persist"), KINDS.index("begin")), pair, values)
 
     def _append(self, time: float, kind: np.ndarray, pair: np.ndarray, values: np.ndarray) -> None:
         """Append events with these impulses, points, normals and speeds, shape (k, 8)."""
@@ -141,17 +168,13 @@ class EventLog:
         self._rows = [np.concatenate(self._rows)]
         return self._rows[0]
 
-    def _key(self, body: np.ndarray) -> np.ndarray:
-        """One number for each pair of bodies (k, 2)."""
-        return body.min(axis=1) * len(self.names) + body.max(axis=1)
-
-    def memory(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def memory(self) -> tuple[np.ndarray, np.ndarray]:
         """What the coming steps depend on, and what was noted."""
-        return self._last, self._before, self._table()
+        return self._last, self._table()
 
-    def recall(self, memory: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+    def recall(self, memory: tuple[np.ndarray, np.ndarray]) -> None:
         """Take over what `memory` returned earlier."""
-        self._last, self._before, rows = memory
+        self._last, rows = memory
         self._rows = [rows]
 
 
@@ -169,6 +192,14 @@ def _at_contacts(
     return np.column_stack([point, sign[:, None] * contacts.normal[chosen], speed])
 
 
+def _only_in(table: np.ndarray, other: np.ndarray, changed: np.ndarray) -> np.ndarray:
+    """Pairs of a table that another has in no slot, in ascending order; they differ in slots `changed`."""
+    keys = np.unique(table[changed])
+    keys = keys[np.searchsorted(keys, 0) :]
+    there = other[other >= 0]
+    return keys[~_is_in(keys, np.unique(there[_is_in(there, keys)]))]
+
+
 def _sums(keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Each key once and the sum of its values; equal keys stand next to each other."""
     if len(keys) == 0:
@@ -178,7 +209,7 @@ def _sums(keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def _is_in(keys: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Which of the keys are among the others; both in ascending order, each once."""
+    """Which of the keys are among the others, which are in ascending order, each once."""
     if len(others) == 0:
         return np.zeros(len(keys), bool)
     place = np.minimum(np.searchsorted(others, keys), len(others) - 1)
