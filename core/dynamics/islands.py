@@ -74,11 +74,15 @@ def group_of(parent, i):
 
 
 @inner
-def list_contacts_of_bodies(body_of, count, graph):
-    """Fill `contact_of_body`: for each body its contacts in ascending order."""
-    n = graph.parent.shape[0]
-    start = graph.contact_start
-    start[: n + 2] = 0
+def list_contacts_of_bodies(body_of, count, start, contact_of_body):
+    """List for each body its contacts in ascending order.
+
+    Args:
+        start: Written: where those of each body begin, shape (bodies + 2,).
+        contact_of_body: Written, shape (2 count,) or more.
+    """
+    n = start.shape[0] - 2
+    start[:] = 0
     for c in range(count):
         start[body_of[c, 0] + 2] += 1
         start[body_of[c, 1] + 2] += 1
@@ -87,7 +91,7 @@ def list_contacts_of_bodies(body_of, count, graph):
     for c in range(count):
         for side in range(2):
             body = body_of[c, side]
-            graph.contact_of_body[start[body + 1]] = c
+            contact_of_body[start[body + 1]] = c
             start[body + 1] += 1
 
 
@@ -153,7 +157,7 @@ def build_islands(kind, body_of, count, ground_up, islands, graph):
     parent = graph.parent
     if _same_links(kind, body_of, count, graph):
         return graph.last_count[1]
-    list_contacts_of_bodies(body_of, count, graph)
+    list_contacts_of_bodies(body_of, count, graph.contact_start, graph.contact_of_body)
     if ground_up:
         _measure_levels(kind, body_of, count, graph)
     for i in range(n):
@@ -163,6 +167,8 @@ def build_islands(kind, body_of, count, ground_up, islands, graph):
         if kind[a] == DYNAMIC and kind[b] == DYNAMIC:
             ra, rb = group_of(parent, a), group_of(parent, b)
             parent[max(ra, rb)] = min(ra, rb)  # the root is the first body, whatever the order
+    for i in range(n):
+        parent[i] = group_of(parent, i)
     # Stable counting sort by level, then by island; islands are numbered by their first body.
     queue = graph.queue
     levels = 1
@@ -231,4 +237,4 @@ def _responds(kind, body_of, c):
 @inlined
 def _island_root(kind, body_of, c, parent):
     a = body_of[c, 0]
-    return group_of(parent, a if kind[a] == DYNAMIC else body_of[c, 1])
+    return parent[a if kind[a] == DYNAMIC else body_of[c, 1]]

@@ -148,6 +148,7 @@ class MotionPlan(NamedTuple):
     end: Velocity at the end of the step. For smooth motion it is start + `change`.
     change: Velocity change over the step by what acts smoothly (gravity, lasting contacts).
     spin: Mean angular velocity of free motion.
+    due: Bodies to be planned next: all, unless only some were moved since.
     """
 
     start: np.ndarray  # (n, 6)
@@ -155,12 +156,13 @@ class MotionPlan(NamedTuple):
     change: np.ndarray  # (n, 6)
     end_minus_mean: np.ndarray  # (n, 6)
     spin: np.ndarray  # [rad/s] (n, 3)
+    due: np.ndarray  # (n,)
 
 
 def empty_plan(n: int) -> MotionPlan:
     """A plan for n bodies."""
     start, mean, change, end_minus_mean = (np.zeros((n, 6)) for _ in range(4))
-    return MotionPlan(start, mean, change, end_minus_mean, spin=np.zeros((n, 3)))
+    return MotionPlan(start, mean, change, end_minus_mean, spin=np.zeros((n, 3)), due=np.ones(n, np.bool_))
 
 
 @inlined
@@ -185,7 +187,7 @@ def mean_spin(q, q_end, w, h):
 
 @kernel
 def plan_free_motion(model, state, gravity, h, plan):
-    """Plan the step of every body as if nothing touched it; exact for gravity and linear damping.
+    """Plan the step of every body that is due as if nothing touched it; exact for gravity and linear damping.
 
     Velocities follow v' = g - c v; angular momentum decays at its own rate. Bodies of kind
     KINEMATIC keep the velocity in `state`, which the caller has set for this step.
@@ -194,6 +196,9 @@ def plan_free_motion(model, state, gravity, h, plan):
         gravity: Of each body [m/s^2], shape (n, 3).
     """
     for i in range(state.c.shape[0]):
+        if not plan.due[i]:
+            plan.due[i] = True
+            continue
         for k in range(3):
             plan.start[i, k], plan.start[i, 3 + k] = state.v[i, k], state.w[i, k]
             plan.spin[i, k] = state.w[i, k]

@@ -131,7 +131,7 @@ class ImpulsePipeline:
         self.net = np.zeros((n, 6))
         self.lasting = np.ones(n, bool)
         self.end_velocity = np.zeros((n, 6))
-        self.reach, self.moved_in = np.zeros(n), np.zeros(n, np.int64)
+        self.reach = np.zeros(n)
         self.contacts, self.rows, self.solve = empty_contacts(n), empty_rows(n), solve_scratch(n, n)
         self.contact_count = 0
         self._grow()
@@ -404,7 +404,7 @@ class ImpulsePipeline:
         with self._stage("repair"):
             project_positions(
                 self.model, self.state, self.masses, self.geometry, self.contacts.slot, self.contact_count,
-                self.broad_phase.pairs.allowance, 0.25 * self.tolerance, self.gravity, self.moved_in,
+                self.broad_phase.pairs.allowance, 0.25 * self.tolerance, self.gravity, self.plan,
                 self.end_velocity,
             )  # fmt: skip
 

@@ -8,14 +8,18 @@ added.
 
 import math
 
+import numpy as np
+
 from ..dynamics.body_state import DYNAMIC, KINEMATIC
 from ..dynamics.contact_rows import add_pair_impulse, relative_velocity
+from ..dynamics.islands import list_contacts_of_bodies
 from ..dynamics.motion import update_derived
-from ..jit import inner, kernel
+from ..jit import allocating_kernel, inner, kernel
 from ..math3 import mat3, quat, vec3
 from .impulse_energy import kinetic_energy, slow_down
 
 SWEEPS = 1000  # a light body pinched under a heavy one takes hundreds; it ends when none is left
+BLOCK = 64  # contacts of which one flag tells whether a sweep passes them by
 
 
 @inner
@@ -45,39 +49,63 @@ def deepest(kind, body, separation, slot, count, allowance):
 
 
 @inner
-def _displace(kind, masses, contacts, slot, count, allowance, limit, with_animated, moved_in, displacement):
+def _mark(contact_start, contact_of_body, body, due, block_due):
+    """Note that the contacts of a body that was moved are to be looked at."""
+    for k in range(contact_start[body], contact_start[body + 1]):
+        c = contact_of_body[k]
+        due[c], block_due[c // BLOCK] = True, True
+
+
+@inner
+def _displace(
+    kind, masses, contacts, slot, count, allowance, limit, with_animated, contact_start, contact_of_body,
+    due, block_due, displacement,
+):  # fmt: skip
     """Displacements that leave no known contact deeper than `limit` [m]; whether there are such.
 
     Args:
         with_animated: Whether contacts with animated bodies count.
+        contact_start, contact_of_body: The contacts of each body.
+        due, block_due: Scratch: contacts to look at, and whether there are such in each block of them.
     """
     displacement[:, :] = 0.0
-    moved_in[:] = -1
-    for sweep in range(SWEEPS):
+    block_due[:] = False
+    for c in range(count):
+        due[c] = -contacts.separation[c] - allowance[slot[c]] > limit
+        if due[c]:
+            block_due[c // BLOCK] = True
+    for _ in range(SWEEPS):
         moved = False
-        for c in range(count):
-            a, b = contacts.body[c, 0], contacts.body[c, 1]
-            if sweep > 0 and max(moved_in[a], moved_in[b]) < sweep - 1:
+        for block in range(block_due.shape[0]):
+            if not block_due[block]:
                 continue
-            n = vec3.load(contacts.normal, c)
-            depth = -contacts.separation[c] - allowance[slot[c]]
-            depth -= vec3.dot(n, relative_velocity(displacement, contacts, c))
-            if depth <= limit or not (with_animated or (kind[a] != KINEMATIC and kind[b] != KINEMATIC)):
-                continue
-            response = _normal_response(masses, contacts, c, n)
-            if response > 0.0:
-                moved = True
-                moved_in[a], moved_in[b] = sweep, sweep
-                push = vec3.scale(n, (depth - 0.5 * limit) / response)
-                add_pair_impulse(masses, contacts, c, push, 1.0, displacement)
+            block_due[block] = False
+            for c in range(BLOCK * block, min(BLOCK * (block + 1), count)):
+                if not due[c]:
+                    continue
+                due[c] = False
+                a, b = contacts.body[c, 0], contacts.body[c, 1]
+                n = vec3.load(contacts.normal, c)
+                depth = -contacts.separation[c] - allowance[slot[c]]
+                depth -= vec3.dot(n, relative_velocity(displacement, contacts, c))
+                if depth <= limit or not (with_animated or (kind[a] != KINEMATIC and kind[b] != KINEMATIC)):
+                    continue
+                response = _normal_response(masses, contacts, c, n)
+                if response > 0.0:
+                    moved = True
+                    push = vec3.scale(n, (depth - 0.5 * limit) / response)
+                    add_pair_impulse(masses, contacts, c, push, 1.0, displacement)
+                    for side in range(2):
+                        if kind[contacts.body[c, side]] == DYNAMIC:
+                            _mark(contact_start, contact_of_body, contacts.body[c, side], due, block_due)
         if not moved:
             return True
     return False
 
 
-@kernel
+@allocating_kernel
 def project_positions(
-    model, state, masses, contacts, slot, count, allowance, limit, gravity, moved_in, displacement
+    model, state, masses, contacts, slot, count, allowance, limit, gravity, plan, displacement
 ):
     """Move bodies until no known contact is deeper than `limit` [m]; none gets faster.
 
@@ -87,18 +115,24 @@ def project_positions(
 
     Args:
         slot, allowance: Pair of each contact, and the overlap forgiven to each pair [m].
-        moved_in: Scratch (n,): the last sweep in which each body moved. Contacts of others stay as they were.
+        plan: Of the coming step; bodies that were moved, and no others, are due to be planned anew.
         displacement: Scratch (n, 6) [m, rad].
     """
     kind = model.kind
+    contact_start = np.empty(kind.shape[0] + 2, np.int64)
+    contact_of_body = np.empty(2 * count, np.int32)
+    list_contacts_of_bodies(contacts.body, count, contact_start, contact_of_body)
+    due, block_due = np.empty(count, np.bool_), np.empty(count // BLOCK + 1, np.bool_)
     for with_animated in (True, False):
         if _displace(
-            kind, masses, contacts, slot, count, allowance, limit, with_animated, moved_in, displacement
-        ):
+            kind, masses, contacts, slot, count, allowance, limit, with_animated, contact_start,
+            contact_of_body, due, block_due, displacement,
+        ):  # fmt: skip
             break
     for i in range(state.c.shape[0]):
         d = displacement[i]
-        if model.kind[i] != DYNAMIC or not d.any():
+        plan.due[i] = model.kind[i] == DYNAMIC and d.any()
+        if not plan.due[i]:
             continue
         before = kinetic_energy(masses, state, i)
         lift = -masses.mass[i] * vec3.dot(vec3.load(gravity, i), (d[0], d[1], d[2]))
