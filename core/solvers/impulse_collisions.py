@@ -8,7 +8,8 @@ flew, bounced at t and flew on: an impulse at t moves positions by (h - t) times
 Source: Bender & Schmitt 2006, section 3.1 (collisions before contacts; loop until no pair collides;
 condition (2) on accumulated impulses); Mirtich 1996 (resting limit). Departs from it: collisions
 are resolved at their time within the step instead of at its start; all collisions found in one round
-are simultaneous (Baraff 1989, section 8), those they cause come in the next round.
+are simultaneous (Baraff 1989, section 8), those they cause come in the next round. Collisions of one
+round that have no moving body in common, not even through others, are solved apart.
 """
 
 import math
@@ -18,6 +19,7 @@ import numpy as np
 
 from ..dynamics.body_state import DYNAMIC, KINEMATIC
 from ..dynamics.contact_rows import add_pair_impulse, coulomb_step, in_frame, relative_velocity, to_world
+from ..dynamics.islands import group_of
 from ..jit import allocating_inner, allocating_kernel, inlined, inner
 from ..math3 import vec3
 
@@ -25,9 +27,9 @@ from ..math3 import vec3
 # is left after these rounds is resolved with the lasting contacts, without bouncing.
 MAX_ROUNDS = 30
 MAX_SWEEPS = 60
-# Sweeps end when none changes a velocity by more than this part of the resting limit; among more than MANY
-# contacts, by more than this part of what the round changed most, or after fewer sweeps: what is left still
-# collides in the next round.
+# Sweeps end when none changes a velocity by more than this part of the resting limit; in a round of more than
+# MANY contacts, by more than this part of what its group changed most, or after fewer sweeps: what is left
+# still collides in the next round.
 SETTLED, SETTLED_OF_MANY = 1e-3, 1e-4
 MANY, SWEEPS_OF_MANY = 64, 12
 # Where the sweeps of a round with animated bodies still change velocities by more than this part of what it
@@ -41,6 +43,9 @@ class Round(NamedTuple):
     """Collisions of one round of an island."""
 
     contact: np.ndarray  # (c,)
+    resolved: np.ndarray  # (c,) contacts of the round before
+    following: np.ndarray  # (c,) the next collision of the same group, -1 after the last
+    group: np.ndarray  # (c,) the first collision of each group
     time: np.ndarray  # [s] (c,) within the step
     target: np.ndarray  # [m/s] (c, 3) aimed change of the frame's velocity: rest after smooth motion
     impulse: np.ndarray  # [N s] (c, 3) accumulated in this round
@@ -54,7 +59,9 @@ class CollisionScratch(NamedTuple):
     offset: np.ndarray  # (n, 6) minus the sum of velocity changes times their time [m, rad]
     time: np.ndarray  # [s] (n,) time of the last collision of each body in this step
     touched: np.ndarray  # (n,) whether this round changed the body
-    listed: np.ndarray  # (c,) scratch: contact examined in this round
+    parent: np.ndarray  # (n,) the groups' union-find
+    newest: np.ndarray  # (n,) last collision so far of the group that a body stands for, -1 where none
+    examined: np.ndarray  # (c,) round in which the contact was last looked at
 
 
 def empty_collisions(contact_capacity: int, velocity: np.ndarray, offset: np.ndarray) -> CollisionScratch:
@@ -66,14 +73,24 @@ def empty_collisions(contact_capacity: int, velocity: np.ndarray, offset: np.nda
         offset=offset,
         time=np.zeros(n),
         touched=np.zeros(n, np.bool_),
-        listed=np.zeros(contact_capacity, np.bool_),
+        parent=np.zeros(n, np.int64),
+        newest=np.zeros(n, np.int64),
+        examined=np.zeros(contact_capacity, np.int8),
     )
 
 
 @allocating_inner
 def _empty_round(count):
     """Room for so many collisions."""
-    return Round(np.empty(count, np.int64), np.empty(count), np.empty((count, 3)), np.empty((count, 3)))
+    return Round(
+        np.empty(count, np.int64),
+        np.empty(count, np.int64),
+        np.empty(count, np.int64),
+        np.empty(count, np.int64),
+        np.empty(count),
+        np.empty((count, 3)),
+        np.empty((count, 3)),
+    )
 
 
 @inlined
@@ -84,33 +101,33 @@ def _fastest_point(v, radius):
 
 
 @inlined
-def _closes(plan, contacts, c, rest_speed, scratch):
-    """Whether contact `c` closes at some time in the step faster than a resting one."""
+def _normal_speeds(plan, contacts, c, scratch):
+    """Normal velocity of contact `c` without the smooth acceleration, and what that adds in a step [m/s]."""
     n = vec3.load(contacts.normal, c)
     velocity = vec3.dot(n, relative_velocity(scratch.velocity, contacts, c))
-    change = vec3.dot(n, relative_velocity(plan.change, contacts, c))
+    return velocity, vec3.dot(n, relative_velocity(plan.change, contacts, c))
+
+
+@inlined
+def _closes(velocity, change, rest_speed):
+    """Whether a contact of these normal speeds closes at some time in the step faster than a resting one."""
     return velocity + min(change, 0.0) < -rest_speed
 
 
 @inlined
-def _may_close(plan, contacts, c, rest_speed, scratch):
-    """The same, asked first of bodies that are fast enough at all."""
-    if scratch.speed[contacts.body[c, 0]] + scratch.speed[contacts.body[c, 1]] < rest_speed:
-        return False
-    return _closes(plan, contacts, c, rest_speed, scratch)
+def _is_fast(contacts, c, rest_speed, scratch):
+    """Whether the bodies of contact `c` are fast enough to collide there before any other has."""
+    return scratch.speed[contacts.body[c, 0]] + scratch.speed[contacts.body[c, 1]] >= rest_speed
 
 
 @inner
-def _impact(plan, contacts, rows, c, h, rest_speed, scratch):
+def _impact(contacts, rows, c, velocity, acceleration, h, rest_speed, scratch):
     """(time, normal velocity) of the collision of contact `c`, which closes; time -1 where none.
 
-    The gap follows s + J offset + J v t + J a t^2 / 2 with a = change / h.
+    The gap follows s + J offset + J v t + J a t^2 / 2 with the normal velocity J v and acceleration J a.
     """
-    a, b = contacts.body[c, 0], contacts.body[c, 1]
-    earliest = max(scratch.time[a], scratch.time[b])
+    earliest = max(scratch.time[contacts.body[c, 0]], scratch.time[contacts.body[c, 1]])
     n = vec3.load(contacts.normal, c)
-    velocity = vec3.dot(n, relative_velocity(scratch.velocity, contacts, c))
-    acceleration = vec3.dot(n, relative_velocity(plan.change, contacts, c)) / h
     gap = rows.gap[c] + vec3.dot(n, relative_velocity(scratch.offset, contacts, c))
     now = gap + (velocity + 0.5 * acceleration * earliest) * earliest
     if now <= 0.0:  # in touch already
@@ -129,7 +146,10 @@ def _impact(plan, contacts, rows, c, h, rest_speed, scratch):
 @inner
 def _list_contact(plan, contacts, rows, c, h, rest_speed, scratch, now, listed):
     """Add contact `c` to the round if it collides; returns the new number of contacts listed."""
-    time, speed = _impact(plan, contacts, rows, c, h, rest_speed, scratch)
+    velocity, change = _normal_speeds(plan, contacts, c, scratch)
+    if not _closes(velocity, change, rest_speed):
+        return listed
+    time, speed = _impact(contacts, rows, c, velocity, change / h, h, rest_speed, scratch)
     if time < 0.0:
         return listed
     smooth = in_frame(rows, c, relative_velocity(plan.change, contacts, c))
@@ -144,12 +164,45 @@ def _list_contact(plan, contacts, rows, c, h, rest_speed, scratch, now, listed):
 
 
 @inner
-def _resolve_round(kind, masses, contacts, rows, now, count, settled, velocity):
-    """Gauss-Seidel over the collisions of one round until velocities settle to `settled` [m/s]."""
+def _group_collisions(kind, contacts, now, count, scratch):
+    """Link the collisions that bodies which move have in common; returns the number of groups."""
+    for i in range(count):
+        for side in range(2):
+            body = contacts.body[now.contact[i], side]
+            scratch.parent[body], scratch.newest[body] = body, -1
+    for i in range(count):
+        a, b = contacts.body[now.contact[i], 0], contacts.body[now.contact[i], 1]
+        if kind[a] == DYNAMIC and kind[b] == DYNAMIC:
+            ra, rb = group_of(scratch.parent, a), group_of(scratch.parent, b)
+            scratch.parent[max(ra, rb)] = min(ra, rb)
+    groups = np.int64(0)
+    for i in range(count):
+        a, b = contacts.body[now.contact[i], 0], contacts.body[now.contact[i], 1]
+        root = group_of(scratch.parent, a if kind[a] == DYNAMIC else b)
+        if scratch.newest[root] < 0:
+            now.group[groups] = i
+            groups += 1
+        else:
+            now.following[scratch.newest[root]] = i
+        scratch.newest[root], now.following[i] = i, -1
+    return groups
+
+
+@inner
+def _resolve_group(masses, contacts, rows, now, first, many, settled, velocity):
+    """Gauss-Seidel over the collisions of one group until velocities settle to `settled` [m/s].
+
+    Returns what it changed most, and what its last sweep changed [m/s].
+
+    Args:
+        first: The first collision of the group.
+        many: Whether the round has so many collisions that a rougher end will do.
+    """
     largest, largest_change = 0.0, 0.0
-    for _ in range(SWEEPS_OF_MANY if count > MANY else MAX_SWEEPS):
+    for _ in range(SWEEPS_OF_MANY if many else MAX_SWEEPS):
         largest_change = 0.0
-        for i in range(count):
+        i = first
+        while i >= 0:
             c = now.contact[i]
             target = vec3.load(now.target, i)
             u = in_frame(rows, c, relative_velocity(velocity, contacts, c))
@@ -160,16 +213,15 @@ def _resolve_round(kind, masses, contacts, rows, now, count, settled, velocity):
             size = max(
                 abs(change[0]) * rows.K[c, 0], abs(change[1]) * rows.K[c, 3], abs(change[2]) * rows.K[c, 5]
             )
-            if size == 0.0:
-                continue
-            now.impulse[i, 0], now.impulse[i, 1], now.impulse[i, 2] = new
-            add_pair_impulse(masses, contacts, c, to_world(rows, c, change), 1.0, velocity)
-            largest_change = max(largest_change, size)
+            if size > 0.0:
+                now.impulse[i, 0], now.impulse[i, 1], now.impulse[i, 2] = new
+                add_pair_impulse(masses, contacts, c, to_world(rows, c, change), 1.0, velocity)
+                largest_change = max(largest_change, size)
+            i = now.following[i]
         largest = max(largest, largest_change)
-        if largest_change <= (max(settled, SETTLED_OF_MANY * largest) if count > MANY else settled):
+        if largest_change <= (max(settled, SETTLED_OF_MANY * largest) if many else settled):
             break
-    if largest_change > max(settled, SQUEEZED * largest) and _has_animated(kind, contacts, now, count):
-        _take_back(masses, contacts, rows, now, count, velocity)
+    return largest, largest_change
 
 
 @inner
@@ -194,6 +246,22 @@ def _take_back(masses, contacts, rows, now, count, velocity):
 
 
 @inner
+def _resolve_round(kind, masses, contacts, rows, now, count, settled, scratch):
+    """Resolve the collisions of one round; one with animated bodies as a whole, as it may be squeezed."""
+    if not _has_animated(kind, contacts, now, count):
+        for k in range(_group_collisions(kind, contacts, now, count, scratch)):
+            _resolve_group(masses, contacts, rows, now, now.group[k], count > MANY, settled, scratch.velocity)
+        return
+    for i in range(count):
+        now.following[i] = i + 1 if i + 1 < count else -1
+    largest, left = _resolve_group(
+        masses, contacts, rows, now, np.int64(0), count > MANY, settled, scratch.velocity
+    )
+    if left > max(settled, SQUEEZED * largest):
+        _take_back(masses, contacts, rows, now, count, scratch.velocity)
+
+
+@inner
 def _close_round(kind, masses, contacts, rows, now, count, scratch):
     """Add the round's impulses to the contacts' and to the offsets, and mark the bodies that changed."""
     for i in range(count):
@@ -205,35 +273,28 @@ def _close_round(kind, masses, contacts, rows, now, count, scratch):
         if now.impulse[i, 0] > 0.0:
             for side in range(2):
                 body = contacts.body[c, side]
-                scratch.touched[body] = True
                 if kind[body] == DYNAMIC:
+                    scratch.touched[body] = True
                     scratch.time[body] = max(scratch.time[body], now.time[i])
 
 
-@allocating_inner
-def _next_round(kind, plan, contacts, rows, now, count, h, rest_speed, graph, scratch):
-    """List the collisions that the last round caused: contacts of bodies it changed."""
-    resolved = now.contact[:count].copy()
+@inner
+def _next_round(plan, contacts, rows, now, count, number, h, rest_speed, graph, scratch):
+    """List the collisions that the last round, of this number, caused: contacts of bodies it changed."""
+    for i in range(count):
+        now.resolved[i] = now.contact[i]
     listed = np.int64(0)
     for i in range(count):
         for side in range(2):
-            body = contacts.body[resolved[i], side]
-            if not scratch.touched[body] or kind[body] != DYNAMIC:
+            body = contacts.body[now.resolved[i], side]
+            if not scratch.touched[body]:
                 continue
             scratch.touched[body] = False
             for k in range(graph.contact_start[body], graph.contact_start[body + 1]):
                 c = np.int64(graph.contact_of_body[k])
-                if scratch.listed[c]:
-                    continue
-                scratch.listed[c] = True
-                if _closes(plan, contacts, c, rest_speed, scratch):
+                if scratch.examined[c] != number:
+                    scratch.examined[c] = number
                     listed = _list_contact(plan, contacts, rows, c, h, rest_speed, scratch, now, listed)
-    for i in range(count):
-        for side in range(2):
-            body = contacts.body[resolved[i], side]
-            scratch.touched[body] = False
-            for k in range(graph.contact_start[body], graph.contact_start[body + 1]):
-                scratch.listed[graph.contact_of_body[k]] = False
     return listed
 
 
@@ -241,23 +302,27 @@ def _next_round(kind, plan, contacts, rows, now, count, h, rest_speed, graph, sc
 def _resolve_island(kind, masses, plan, contacts, rows, order, first, last, h, rest_speed, graph, scratch):
     """Resolve the collisions of one island, round by round; returns their number."""
     room = last - first
-    while first < last and not _may_close(plan, contacts, order[first], rest_speed, scratch):
+    while first < last:
+        if _is_fast(contacts, order[first], rest_speed, scratch):
+            velocity, change = _normal_speeds(plan, contacts, order[first], scratch)
+            if _closes(velocity, change, rest_speed):
+                break
         first += 1
     if first == last:
         return np.int64(0)
     now = _empty_round(room)
     listed = np.int64(0)
     for i in range(first, last):
-        if _may_close(plan, contacts, order[i], rest_speed, scratch):
+        if _is_fast(contacts, order[i], rest_speed, scratch):
             listed = _list_contact(plan, contacts, rows, order[i], h, rest_speed, scratch, now, listed)
     total = np.int64(0)
-    for _ in range(MAX_ROUNDS):
+    for number in range(1, MAX_ROUNDS + 1):
         if listed == 0:
             break
         total += listed
-        _resolve_round(kind, masses, contacts, rows, now, listed, SETTLED * rest_speed, scratch.velocity)
+        _resolve_round(kind, masses, contacts, rows, now, listed, SETTLED * rest_speed, scratch)
         _close_round(kind, masses, contacts, rows, now, listed, scratch)
-        listed = _next_round(kind, plan, contacts, rows, now, listed, h, rest_speed, graph, scratch)
+        listed = _next_round(plan, contacts, rows, now, listed, number, h, rest_speed, graph, scratch)
     return total
 
 
@@ -276,6 +341,7 @@ def resolve_collisions(
         Number of collisions resolved.
     """
     n = plan.start.shape[0]
+    scratch.examined[:] = 0
     for i in range(n):
         scratch.time[i] = 0.0
         scratch.touched[i] = False
