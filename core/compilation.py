@@ -91,7 +91,7 @@ def compile_kernels(solver: SolverChoice = "impulse") -> None:
 @functools.cache
 def compile_parts(*groups: tuple[Part, ...]) -> None:
     """Compile those of the parts that no process has compiled yet, the groups side by side."""
-    missing = [[part for part in group if not jit.is_compiled(part)] for group in groups]
+    missing: list[list[Part]] = [[part for part in group if not jit.is_compiled(part)] for group in groups]
     if jit.CACHE_FOLDER is not None:
         processes = [_start_process([PARTS[part].__name__ for part in group]) for group in missing if group]
         for process in processes:
