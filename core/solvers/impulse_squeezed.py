@@ -22,6 +22,8 @@ WEDGED, FLUNG = 100.0, 2.0
 # No body gets faster in a step than so many times all there was before: what an animated body hits without
 # loss, twice its speed, and what that hits twice the speed of that.
 FASTER = 4.0
+# Impulses on a body so many times what would stop it are those of a press: what they leave over says little.
+PRESSED = 5.0
 SOFT = 1.0  # compliance of such contacts, in units of their effective mass' inverse
 
 
@@ -92,16 +94,33 @@ def _note_jam(islands, island, jammed):
 
 
 @inner
+def _limit_speed(v, limit):
+    """Let a velocity (6,) be no faster than `limit` [m/s]."""
+    speed = vec3.norm((v[0], v[1], v[2]))
+    if speed > limit:
+        for m in range(6):
+            v[m] *= limit / speed
+
+
+@inner
 def _limit_speeds(islands, island, limit, mean, kept, limit_out):
     """Let no body of an island go faster in the step than `limit` [m/s], nor after it than `kept`."""
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
         body = islands.body[k]
         limit_out[body] = kept
-        v = mean[body]
-        speed = vec3.norm((v[0], v[1], v[2]))
-        if speed > limit:
-            for m in range(6):
-                v[m] *= limit / speed
+        _limit_speed(mean[body], limit)
+
+
+@inner
+def _limit_pressed(masses, contacts, rows, islands, island, limit, mean, limit_out):
+    """Let no body that is in a press get faster than `limit` [m/s], in the step and after it."""
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        for side in range(2):
+            body = contacts.body[c, side]
+            if islands.number[body] >= 0 and rows.impulse[c, 0] > PRESSED * masses.mass[body] * limit:
+                limit_out[body] = min(limit_out[body], limit)
+                _limit_speed(mean[body], limit)
 
 
 @kernel
@@ -156,6 +175,7 @@ def give_way(
             else:
                 kept = (FLUNG if pressure > FLUNG else FASTER) * speed
                 _limit_speeds(islands, island, FASTER * speed, mean, kept, solve.limit)
+                _limit_pressed(masses, contacts, rows, islands, island, speed, mean, solve.limit)
             continue
         for k in range(islands.body_start[island], islands.body_start[island + 1]):
             body = islands.body[k]
