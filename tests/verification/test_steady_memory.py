@@ -42,7 +42,7 @@ def test_a_thousand_steps_keep_nothing(scene, sleeping, moves, figure):
     simulation = topple.Simulation(scene, topple.ImpulseSolver(time_step=STEP, sleeping=sleeping))
     pipeline = simulation._pipeline
     results = pipeline.log._rows, pipeline.unresolved  # each a list that only grows
-    before = 0
+    before, fastest = 0, 0.0
     tracemalloc.start()
     try:
         for step in range(WARM_STEPS + STEPS):
@@ -51,8 +51,10 @@ def test_a_thousand_steps_keep_nothing(scene, sleeping, moves, figure):
             pipeline.step(STEP)
             for result in results:
                 del result[:]
+            if step >= WARM_STEPS:
+                fastest = max(fastest, float(np.abs(pipeline.state.v).max()))
         kept = traced() - before
     finally:
         tracemalloc.stop()
-    assert (np.abs(pipeline.state.v).max() > 0.1) == moves
+    assert (fastest > 0.1) == moves
     figure("memory kept by 1000 steps [B]", max(kept, 0), 1000)
