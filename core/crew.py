@@ -27,7 +27,7 @@ LEFT, DONE, OVER, TASK, WORDS = 0, 16, 32, 48, 64
 NUMBERS, MOST_PIECES = 16, 64
 IDLE = 3000  # looks at a board in vain (some 0.1 ms) after which a thread leaves it for a while
 REST, LONGEST_REST = 1e-4, 2e-3  # [s] that it then sleeps, and twice as long each time up to
-ALL_DONE = 1 << 40  # more pieces than any task has
+NEVER_DONE = 1 << 40  # more pieces than any task has: a thread has failed, with one in hand perhaps
 
 
 class Board(NamedTuple):
@@ -72,9 +72,11 @@ def piece_done(board):
 
 @inner
 def wait_for_all(board, pieces):
-    """Wait until all pieces of the task are done."""
+    """Wait until all pieces of the task are done; raises where one never will be."""
     while load_word(board.word, DONE) < pieces:
         pause()
+    if load_word(board.word, DONE) >= NEVER_DONE:
+        raise RuntimeError("another thread has failed")
 
 
 @inlined
@@ -105,7 +107,7 @@ class Crew:
             alone: The work is not worth dividing: the leader is called only.
 
         Raises:
-            Exception: Whatever one of the threads raised.
+            Exception: Whatever one of the threads raised; what the kernel writes is then not whole.
         """
         board, others = new_board(), 0 if alone else self.threads - 1
         mine = [(*arguments, *(own[k] if own else ())) for k in range(others + 1)]
@@ -115,8 +117,8 @@ class Crew:
             result = kernel(*mine[LEADER], board, LEADER)
         finally:
             board.word[OVER] = 1
-        if self._errors:
-            raise self._errors.pop()
+            if self._errors:  # what the leader raised, if it did, only says that there are some
+                raise self._errors.pop()
         return result
 
     def _call(self, kernel: Callable, arguments: tuple, board: Board, number: int) -> None:
@@ -140,7 +142,7 @@ def _take_part(
                 rest = min(2.0 * rest, LONGEST_REST)
     except BaseException as error:  # noqa: BLE001 - the leader raises it
         errors.append(error)
-        board.word[DONE] = ALL_DONE  # or the leader would wait for a piece for ever
+        board.word[DONE] = NEVER_DONE  # or the leader would wait for a piece for ever
 
 
 def usable_processors() -> int:

@@ -12,6 +12,7 @@ import pytest
 import scenes
 import topple
 from topple import crew
+from topple.jit import inner, kernel
 
 STEP = 1.0 / 240.0
 DIVIDED = {"detect_contacts", "solve_contacts"}
@@ -108,23 +109,47 @@ def test_who_never_comes_is_not_waited_for(heap, monkeypatch):
     assert everything(deserted) == everything(alone)
 
 
+@inner
+def take_and_fail(board):
+    """Take a piece, as soon as there is one, and leave it undone."""
+    while not crew.is_over(board):
+        if crew.take_piece(board) >= 0:
+            raise ArithmeticError("a thread failed")
+
+
+@kernel
+def fails_with_a_piece(board):
+    take_and_fail(board)
+
+
+@pytest.mark.parametrize("stage", sorted(DIVIDED))
 @compiled
-def test_errors_of_other_threads_are_raised(heap, monkeypatch):
-    """One that fails with a piece in hand is not waited for, and the caller hears of it."""
-    take_part = crew._take_part
+def test_errors_of_other_threads_are_raised(heap, stage, monkeypatch):
+    """The caller hears of one that fails with a piece in hand; nobody goes on without what it was to do."""
+    take_part, going_on_without = crew._take_part, []
 
     def fail(kernel, arguments, board, number, errors):
         def fails(*_):
-            while board.word[crew.LEFT] <= 0 and not board.word[crew.OVER]:
-                pass
-            board.word[crew.LEFT] -= 1  # takes a piece that nobody does
-            raise ArithmeticError("a thread failed")
+            fails_with_a_piece(board)
 
-        take_part(fails, arguments, board, number, errors)
+        take_part(fails if kernel.__name__ == stage else kernel, arguments, board, number, errors)
 
+    def watched(self, kernel, *arguments, **options):
+        def call(*all_arguments):
+            result = kernel(*all_arguments)
+            if all_arguments[-2].word[crew.DONE] >= crew.NEVER_DONE:
+                going_on_without.append(result)
+            return result
+
+        call.__name__ = kernel.__name__
+        return run(self, call, *arguments, **options)
+
+    run = crew.Crew.run
     monkeypatch.setattr(crew, "_take_part", fail)
+    monkeypatch.setattr(crew.Crew, "run", watched)
     with pytest.raises(ArithmeticError, match="a thread failed"):
         going_on(heap, 2).advance(50 * STEP)
+    assert going_on_without == []
 
 
 def test_copies_have_threads_of_their_own():
