@@ -52,6 +52,7 @@ from .impulse_pressed import PressedPairs
 from .impulse_repair import deepest, project_positions
 from .impulse_rest import REST_FORCE, find_sleepers, settle_held
 from .impulse_settings import ImpulseSolver
+from .impulse_settle import IN_MOTION
 from .impulse_squeezed import follow_mean
 from .impulse_start import preload, start_at_rest
 from .impulse_sweeps import packed_contacts
@@ -113,7 +114,7 @@ class ImpulsePipeline:
         self.state, self.paths = state, paths
         self.gravity, self.multiply = gravity, multiply
         self.gravity_size = float(np.linalg.norm(gravity, axis=1).max())
-        self.lightness = 1.0  # how many times lighter bodies are taken for; see impulse_start
+        self.equilibrium = IN_MOTION
         self.names = names
         self.crew = Crew(settings.threads)
         self.masses = body_masses(model, state)
@@ -311,7 +312,7 @@ class ImpulsePipeline:
 
     def _gravity_speed(self, h: float) -> float:
         """What gravity adds to a velocity in a step [m/s]."""
-        return h * self.gravity_size * self.lightness
+        return h * self.gravity_size
 
     def _sink(self, h: float) -> float:
         """How far a spring may give under any load, per step [m/s]: less than gravity would in a step."""
@@ -341,7 +342,7 @@ class ImpulsePipeline:
         self.crew.run(
             solve_contacts,
             self.masses, self.geometry, self.rows, self.islands, island_count, h, self._gravity_speed(h),
-            self.tolerance, accuracy, self._sink(h), self.settings.max_iterations, self.time > 0.0, self.net,
+            self.tolerance, accuracy, self._sink(h), self.settings.max_iterations, self.equilibrium, self.net,
             self.plan, solve, report, self.end_velocity, alone=self.contact_count < 2 * SMALLEST,
         )  # fmt: skip
         if report[UNSETTLED]:

@@ -182,7 +182,7 @@ def sweep_islands(
     tolerance,
     gravity_speed,
     max_sweeps,
-    settling,
+    equilibrium,
     plan,
     solve,
     report,
@@ -194,7 +194,7 @@ def sweep_islands(
         tolerance: Largest penetration to leave [m].
         gravity_speed: What gravity adds to a velocity in one step [m/s].
         max_sweeps: Bound on the sweeps of an island that Newton's method cannot take over.
-        settling: Whether islands may come to rest; at the start, what is there is taken to be at rest.
+        equilibrium: What islands may come to rest in.
         plan: `mean` is written.
         report: Sweeps, islands unsettled and the worst residual [m] are added.
     """
@@ -206,7 +206,7 @@ def sweep_islands(
         speed = fastest_contact(contacts, islands.order, first, last, mean)
         calm = speed < CALM * gravity_speed
         heap = last - first > LARGE and _is_dense(contacts, islands, island)
-        if heap and settling:
+        if heap and equilibrium.far > 0.0:
             calm = may_settle(contacts, islands, island, gravity_speed, plan, solve)
         only = solve.outcome[island] == SWEEPS_ONLY
         if calm and not only:
@@ -276,7 +276,7 @@ def _converge(
 @merged
 def newton_islands(
     masses, contacts, rows, islands, island_count, h, tolerance, accuracy, gravity_speed, sink, max_sweeps,
-    settling, plan, solve, report, board,
+    equilibrium, plan, solve, report, board,
 ):  # fmt: skip
     """Newton's method on the islands that sweeps did not settle; where it fails, more sweeps.
 
@@ -284,9 +284,9 @@ def newton_islands(
         gravity_speed: What gravity adds to a velocity in one step [m/s].
         sink: How far a spring may give under its load, per step [m/s]; softer ones are stiffened.
         max_sweeps: Bound on the sweeps where Newton's method did not converge.
-        settling: Whether islands may come to rest; see `impulse_settle`.
+        equilibrium: What islands may come to rest in; see `impulse_settle`.
     """
-    mean = plan.mean
+    mean, settling = plan.mean, equilibrium.far > 0.0
     for island in range(island_count):
         if solve.outcome[island] == DONE:
             continue
@@ -301,7 +301,7 @@ def newton_islands(
                 still or not settling, static, mean, solve, report,
             )  # fmt: skip
             if not static or settle(
-                contacts, rows, islands, island, h, gravity_speed, tolerance, error, mean, solve
+                contacts, rows, islands, island, h, gravity_speed, tolerance, equilibrium, error, mean, solve
             ):
                 break
             static = still = False
@@ -345,7 +345,7 @@ def release_push(
 @allocating_kernel
 def solve_contacts(
     masses, contacts, rows, islands, island_count, h, gravity_speed, tolerance, accuracy, sink, max_sweeps,
-    settling, net, plan, solve, report, end_velocity, board, thread,
+    equilibrium, net, plan, solve, report, end_velocity, board, thread,
 ):  # fmt: skip
     """Find the impulses of all islands: those of the last step, or by sweeps, or by Newton's method.
 
@@ -355,7 +355,7 @@ def solve_contacts(
         accuracy: Velocity error that Newton's method leaves [m/s].
         sink: How far a spring may give under its load, per step [m/s].
         max_sweeps: Bound on the sweeps over an island.
-        settling: Whether islands may come to rest.
+        equilibrium: What islands may come to rest in.
         net: Velocity changes by the impulses of the last step, shape (bodies, 6).
         plan: `mean` and `end_minus_mean` of the coming step; `mean` is written.
         report: Sweeps, Newton's iterations, islands unsettled and the worst residual [m]: written.
@@ -369,12 +369,12 @@ def solve_contacts(
     report[:] = 0.0
     set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_speed, net, mean, solve)
     sweep_islands(
-        masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, settling,
+        masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, equilibrium,
         plan, solve, report, board,
     )  # fmt: skip
     newton_islands(
         masses, contacts, rows, islands, island_count, h, tolerance, accuracy, gravity_speed, sink,
-        max_sweeps, settling, plan, solve, report, board,
+        max_sweeps, equilibrium, plan, solve, report, board,
     )  # fmt: skip
     give_way(
         masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, plan.start,

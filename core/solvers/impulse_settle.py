@@ -13,6 +13,8 @@ consequence there, is left as a hundredth, for bodies that no spring holds. In t
 rest. Where they have no solution near by, the island moves on as it would have.
 """
 
+from typing import NamedTuple
+
 from ..dynamics.contact_rows import PUSH
 from ..jit import inner
 from .impulse_rest import REST_FORCE, REST_SPEED, fastest_body, fastest_contact, is_slow, touches_animated
@@ -24,8 +26,18 @@ STILL = 0.25
 # not tried again for some steps.
 LARGE, WAIT = 400, 20
 LONGER = 100.0  # how many times longer the step is taken for
-FAR = 10.0  # displacement in tolerances that is too far for an equilibrium near by
 TOUCHING = -1e-300  # [m] gap of an open contact, so that its spring gives like one that is closed
+
+
+class Equilibrium(NamedTuple):
+    """What an island may come to rest in."""
+
+    far: float  # tolerances by which contacts may move to get there; 0 where islands do not come to rest
+    inertia: float  # part of gravity that the hundredth of inertia may bear
+
+
+# At the start a body is let in again and again, until it is held. What does not touch by then is no support.
+AT_START, IN_MOTION, NOWHERE = Equilibrium(0.5, 0.1), Equilibrium(10.0, REST_FORCE), Equilibrium(0.0, 0.0)
 
 
 @inner
@@ -81,18 +93,19 @@ def shorten_step(rows, order, first, last, gap):
 
 
 @inner
-def settle(contacts, rows, islands, island, h, gravity_speed, tolerance, error, mean, solve):
+def settle(contacts, rows, islands, island, h, gravity_speed, tolerance, equilibrium, error, mean, solve):
     """Let an island into the equilibrium found, by no more than the tolerance in a step; whether it is one.
 
     Args:
+        equilibrium: What it may be.
         error: Velocity error of the solution [m/s].
         mean: In: the solution. Out: the velocities that lead there.
     """
     first, last = islands.start[island], islands.start[island + 1]
     way = LONGER * h * fastest_contact(contacts, islands.order, first, last, mean)
-    most = REST_FORCE * gravity_speed
-    balanced = max(error, fastest_body(islands, island, solve.newton.error)) <= most
-    if not (balanced and way <= FAR * tolerance and is_slow(islands, island, mean, most)):
+    balanced = max(error, fastest_body(islands, island, solve.newton.error)) <= REST_FORCE * gravity_speed
+    near = way <= equilibrium.far * tolerance
+    if not (balanced and near and is_slow(islands, island, mean, equilibrium.inertia * gravity_speed)):
         for k in range(islands.body_start[island], islands.body_start[island + 1]):
             solve.wait[islands.body[k]] = WAIT if last - first > LARGE else 0
         return False

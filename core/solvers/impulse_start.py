@@ -1,27 +1,25 @@
 """The start of a run: overlaps are forgiven, and what is in equilibrium rests from the first step on.
 
 A step finds impulses that change little from the last one's; before the first there is none. Bodies would
-fall a little into each other, slip before the load that holds them is there, and take up a speed. So the
-loads are found first, and bodies in equilibrium let into the springs of their contacts, which takes no time.
+fall a little into each other, slip before the load that holds them is there, and take up a speed. So bodies
+in equilibrium are first let into the springs of their contacts, which takes no time, and the loads of all
+others are found.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from ..dynamics.body_state import quat_multiply
-from ..dynamics.contact_rows import PUSH
 from ..dynamics.motion import update_all_derived
+from .impulse_settle import AT_START, IN_MOTION, NOWHERE
 
 if TYPE_CHECKING:
     from .impulse import ImpulsePipeline
 
 LOAD_ROUNDS, LOAD_ACCURACY = 20, 1e-6  # of the loads, relative
 SETTLE_ROUNDS = 20
-LIGHTER = 100.0  # how many times lighter bodies are taken for while they settle
 
 
 def forgive_overlaps(pipeline: "ImpulsePipeline", h: float) -> list[tuple[int, int, float]]:
@@ -44,51 +42,40 @@ def forgive_overlaps(pipeline: "ImpulsePipeline", h: float) -> list[tuple[int, i
 
 
 def start_at_rest(pipeline: "ImpulsePipeline", h: float) -> None:
-    """Find the loads at the start, and let what is in equilibrium under them settle."""
+    """Let what is in equilibrium settle, and find the loads at the start of what is not."""
+    _settle(pipeline, h)
+    pipeline.equilibrium = NOWHERE
     for _ in range(LOAD_ROUNDS):
         if _find_loads(pipeline, h, preloaded=True) <= LOAD_ACCURACY:
             break
         pipeline.plan_motion(h)
-    resting = pipeline.solve.held.copy()
+    pipeline.equilibrium = IN_MOTION
+    resting = pipeline.solve.held.any()
     pipeline.plan_motion(h)
-    for settled in range(SETTLE_ROUNDS if resting.any() else 0):
-        with _lighter(pipeline, resting):
-            _find_loads(pipeline, h, preloaded=False)
-        moving = np.flatnonzero(resting & ~pipeline.solve.held)
-        if len(moving):
-            # A spring gives back a part of its depth in a step, and bodies that only touch have none yet.
-            _displace(pipeline, moving, h / PUSH if settled else h)
-        pipeline.look_ahead(h)
-        if not len(moving):
+    if resting:
+        _settle(pipeline, h)
+
+
+def _settle(pipeline: "ImpulsePipeline", h: float) -> None:
+    """Let bodies into the equilibrium of their springs; those that find none stay where they are."""
+    state = pipeline.state
+    c, q, displaced = state.c.copy(), state.q.copy(), np.zeros(len(state.c), np.bool_)
+    pipeline.equilibrium = AT_START
+    for _ in range(SETTLE_ROUNDS):
+        _find_loads(pipeline, h, preloaded=False)
+        solve = pipeline.solve
+        solve.last_mean[:], solve.wait[:] = 0.0, 0  # which are of steps, and this was none
+        if not solve.settles.any():
             break
-
-
-@contextmanager
-def _lighter(pipeline: "ImpulsePipeline", bodies: np.ndarray) -> Iterator[None]:
-    """Take bodies for lighter than they are, and gravity for as much stronger, in the solve to come.
-
-    Weights and springs stay as they are: only inertia, which holds back what is to settle, is less.
-
-    Args:
-        bodies: Which; no island has others beside them. Shape (n,), bool.
-    """
-    masses, plan = pipeline.masses, pipeline.plan
-    part = np.where(bodies, LIGHTER, 1.0)
-    for velocity in (plan.mean, plan.change, plan.end_minus_mean):
-        velocity *= part[:, None]
-    pipeline.masses = masses._replace(
-        mass=masses.mass / part,
-        inv_mass=masses.inv_mass * part[:, None],
-        inertia=masses.inertia / part[:, None],
-        inv_I=masses.inv_I * part[:, None],
-    )
-    pipeline.lightness = LIGHTER
-    pipeline.rows.slot[:] = -1  # which forgets how contacts respond
-    try:
-        yield
-    finally:
-        pipeline.masses, pipeline.lightness = masses, 1.0
-        pipeline.rows.slot[:] = -1
+        _displace(pipeline, np.flatnonzero(solve.settles), h)
+        displaced |= solve.settles
+        pipeline.look_ahead(h)
+    pipeline.equilibrium = IN_MOTION
+    back = np.flatnonzero(displaced & ~pipeline.solve.held)
+    if len(back):
+        state.c[back], state.q[back] = c[back], q[back]
+        update_all_derived(pipeline.model, state)
+    pipeline.look_ahead(h)
 
 
 def preload(pipeline: "ImpulsePipeline", h: float) -> None:

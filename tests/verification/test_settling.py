@@ -10,16 +10,13 @@ STEP = 1.0 / 240.0  # [s]
 GRAVITY = 9.81  # [m/s^2]
 
 
-def block_on_floor(angle=0.0, friction=0.0, velocity=(0.0, 0.0, 0.0)):
-    """A box of 0.4 m on a floor, gravity inclined by `angle` [rad] toward x."""
+def block_on_floor(angle=0.0, friction=0.0, velocity=(0.0, 0.0, 0.0), gap=0.0):
+    """A box of 0.4 m on a floor or `gap` [m] above, gravity inclined by `angle` [rad] toward x."""
     gravity = (GRAVITY * np.sin(angle), 0.0, -GRAVITY * np.cos(angle))
     scene = topple.Scene(gravity=gravity)
     scene.add(topple.Body("floor", topple.Plane((0, 0, 1), 0.0), kind="static", friction=friction))
-    scene.add(
-        topple.Body(
-            "block", topple.Box((0.4,) * 3), position=(0, 0, 0.2), linear_velocity=velocity, friction=friction
-        )
-    )
+    box, position = topple.Box((0.4,) * 3), (0.0, 0.0, 0.2 + gap)
+    scene.add(topple.Body("block", box, position=position, linear_velocity=velocity, friction=friction))
     return scene
 
 
@@ -42,6 +39,20 @@ def test_start_of_a_slide(over, figure):
     trajectory = topple.simulate(block_on_floor(angle, friction), seconds=2.0)
     way = 2.0 * GRAVITY * (np.sin(angle) - friction * np.cos(angle))
     figure("way", (trajectory.position[-1, 1, 0] - way) / way, 5e-3)
+
+
+@pytest.mark.parametrize(("over", "gap"), [(0.005, 0.0), (0.02, 0.0), (-0.1, 0.9e-4)])
+def test_first_step_of_what_is_not_in_equilibrium(over, gap, figure):
+    """What slides, or hangs by less than the tolerance over the floor, is not let into springs at the start.
+
+    In the first step of free fall a body moves by g h^2.
+    """
+    friction, time_step = 0.3, 1e-3
+    scene = block_on_floor(np.arctan(friction + over), friction, gap=gap)
+    pipeline, _ = build_pipeline(scene, topple.ImpulseSolver(time_step=time_step))
+    before = pipeline.state.c[1].copy()
+    pipeline.step(time_step)
+    figure("moved", np.linalg.norm(pipeline.state.c[1] - before), GRAVITY * time_step**2, "m")
 
 
 def test_slow_conveyor(figure):
