@@ -14,9 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import allocating_inner, inlined, inner
-
-BLOCK = 6
+from ..jit import BLOCK, allocating_inner, inner, subtract_product
 
 
 class Pattern(NamedTuple):
@@ -152,17 +150,6 @@ def _factor_diagonal(a):
     return True
 
 
-@inlined
-def _subtract_product(a, b, out):
-    """out -= a b, row by row: what reads and writes whole rows is computed several numbers at a time."""
-    for i in range(BLOCK):
-        a0, a1, a2, a3, a4, a5 = a[i, 0], a[i, 1], a[i, 2], a[i, 3], a[i, 4], a[i, 5]
-        for j in range(BLOCK):
-            out[i, j] -= (
-                a0 * b[0, j] + a1 * b[1, j] + a2 * b[2, j] + a3 * b[3, j] + a4 * b[4, j] + a5 * b[5, j]
-            )
-
-
 @allocating_inner
 def factor(pattern, blocks):
     """Replace the blocks of a matrix by those of its Cholesky factor, as far as the pattern has them.
@@ -194,13 +181,13 @@ def factor(pattern, blocks):
                 for j in range(BLOCK):
                     transposed[j, i] = blocks[n + y, i, j]
             column = pattern.row[y]
-            _subtract_product(blocks[n + y], transposed, blocks[column])
+            subtract_product(blocks[n + y], transposed, blocks[column])
             at, end = pattern.start[column], pattern.start[column + 1]
             for x in range(y + 1, last):
                 while at < end and pattern.row[at] < pattern.row[x]:
                     at += 1
                 if at < end and pattern.row[at] == pattern.row[x]:
-                    _subtract_product(blocks[n + x], transposed, blocks[n + at])
+                    subtract_product(blocks[n + x], transposed, blocks[n + at])
     return True
 
 
