@@ -340,12 +340,16 @@ def resolve_collisions(
     Returns:
         Number of collisions resolved.
     """
-    n = plan.start.shape[0]
+    n, rest_speed, fastest = plan.start.shape[0], REST_STEPS * gravity_speed, 0.0
+    for i in range(n):
+        scratch.speed[i] = _fastest_point(plan.start[i], bound[i]) + _fastest_point(plan.change[i], bound[i])
+        fastest = max(fastest, scratch.speed[i])
+    if 2.0 * fastest < rest_speed:
+        return np.int64(0)
     scratch.examined[:] = 0
     for i in range(n):
         scratch.time[i] = 0.0
         scratch.touched[i] = False
-        scratch.speed[i] = _fastest_point(plan.start[i], bound[i]) + _fastest_point(plan.change[i], bound[i])
         for k in range(6):
             scratch.velocity[i, k] = plan.start[i, k]
             scratch.offset[i, k] = 0.0
@@ -355,7 +359,7 @@ def resolve_collisions(
             continue
         first, last = islands.start[island], islands.start[island + 1]
         resolved = _resolve_island(
-            kind, masses, plan, contacts, rows, islands.order, first, last, h, REST_STEPS * gravity_speed,
+            kind, masses, plan, contacts, rows, islands.order, first, last, h, rest_speed,
             graph, scratch,
         )  # fmt: skip
         total += resolved

@@ -90,6 +90,16 @@ def turns_far(masses, contacts, c, h, velocity):
     return False
 
 
+@inner
+def _any_turns_far(h, velocity):
+    """Whether any body turns by more than FAR_TURN in the step."""
+    for i in range(velocity.shape[0]):
+        w = (velocity[i, 3], velocity[i, 4], velocity[i, 5])
+        if vec3.dot(w, w) * h * h > FAR_TURN * FAR_TURN:
+            return True
+    return False
+
+
 @kernel
 def warm_start(kind, masses, contacts, rows, count, h, gravity_speed, plan, net, lasting_out):
     """Let last step's impulses act through the whole step: half a step's worth on positions.
@@ -104,13 +114,14 @@ def warm_start(kind, masses, contacts, rows, count, h, gravity_speed, plan, net,
         lasting_out: Whether they act on a body all through the step, shape (bodies,).
     """
     net[:, :] = 0.0
+    spins = _any_turns_far(h, plan.start)
     for c in range(count):
         if rows.asleep[c]:
             continue
-        for side in range(2):
+        for side in range(2 if spins else 0):
             spin_steadily(plan, contacts.body[c, side], h)
         p = vec3.load(rows.impulse, c)
-        if p[0] == 0.0 or turns_far(masses, contacts, c, h, plan.start):
+        if p[0] == 0.0 or (spins and turns_far(masses, contacts, c, h, plan.start)):
             for k in range(3):
                 rows.impulse[c, k], rows.before[c, k] = 0.0, 0.0
             continue

@@ -35,8 +35,8 @@ def fastest_body(islands, island, velocity):
     fastest = 0.0
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
         v = velocity[islands.body[k]]
-        fastest = max(fastest, vec3.norm((v[0], v[1], v[2])))
-    return fastest
+        fastest = max(fastest, v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+    return math.sqrt(fastest)
 
 
 @inner
@@ -44,8 +44,9 @@ def fastest_contact(contacts, order, first, last, velocity):
     """Largest relative velocity at the contacts of an island [m/s]."""
     fastest = 0.0
     for i in range(first, last):
-        fastest = max(fastest, vec3.norm(relative_velocity(velocity, contacts, order[i])))
-    return fastest
+        u = relative_velocity(velocity, contacts, order[i])
+        fastest = max(fastest, vec3.dot(u, u))
+    return math.sqrt(fastest)
 
 
 @inner
@@ -55,8 +56,9 @@ def _fastest_support(contacts, islands, island, velocity):
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
         if islands.number[contacts.body[c, 0]] < 0 or islands.number[contacts.body[c, 1]] < 0:
-            fastest = max(fastest, vec3.norm(relative_velocity(velocity, contacts, c)))
-    return fastest
+            u = relative_velocity(velocity, contacts, c)
+            fastest = max(fastest, vec3.dot(u, u))
+    return math.sqrt(fastest)
 
 
 @inner
