@@ -20,6 +20,8 @@ class ContactSet(NamedTuple):
     place: np.ndarray  # (capacity,) index among the points of its pair
     impulse: np.ndarray  # [N s] (capacity, 3) impulse on a of the last step, world axes
     carried: np.ndarray  # (capacity,) whether the point was carried on, for want of motion
+    look: np.ndarray  # (capacity,) at which it was found: see PairTable.looks; -1 where none was
+    moves: np.ndarray  # (capacity,) of both bodies when it was written: see Trace
     counter: np.ndarray  # (4,) witness queries, those answered by the cached witness, pairs carried on, all
 
 
@@ -61,5 +63,7 @@ def empty_contacts(capacity: int) -> ContactSet:
         place=np.zeros(capacity, np.int8),
         impulse=np.zeros((capacity, 3)),
         carried=np.zeros(capacity, np.bool_),
+        look=np.full(capacity, -1, np.int32),
+        moves=np.zeros(capacity, np.int32),
         counter=np.zeros(4, np.int64),
     )

@@ -48,17 +48,15 @@ def _reverify(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size):
         (state, separation, normal, p_a): state 0 failed; 1 the pair is farther apart than `margin`;
         2 the plane of a face holds; 3 that of two edges does, and p_a is the closest point of a.
     """
-    kind = witness[0]
+    kind, feature_a, feature_b = np.int64(witness[0]), np.int64(witness[1]), np.int64(witness[2])
     tolerance = TOLERANCE * size
     zero = (0.0, 0.0, 0.0)
     if kind == FACE_B:
-        separation, n, p_a = face_of_b(shapes, sa, ra, p_ba, rb, witness[2])
+        separation, n, p_a = face_of_b(shapes, sa, ra, p_ba, rb, feature_b)
     elif kind == FACE_A:
-        separation, n, p_a = face_of_a(shapes, ra, p_ba, sb, rb, witness[1])
+        separation, n, p_a = face_of_a(shapes, ra, p_ba, sb, rb, feature_a)
     elif kind == EDGES:
-        valid, separation, n, p_a, _p_b = edge_pair(
-            shapes, sa, ra, p_ba, sb, rb, witness[1], witness[2], axis
-        )
+        valid, separation, n, p_a, _p_b = edge_pair(shapes, sa, ra, p_ba, sb, rb, feature_a, feature_b, axis)
         if not valid:
             return 0, 0.0, zero, zero
         return (1 if separation > margin else 3), separation, n, p_a
@@ -131,7 +129,8 @@ def _deepest_clipped(scratch, separation, tolerance):
 @inner
 def _add_deepest(scratch, p_a, normal, separation, witness):
     """Add the deepest point itself."""
-    feature = -1 - (witness[1] * 100003 + witness[2] if witness[0] == EDGES else 0)
+    pair = np.int64(witness[1]) * 100003 + witness[2]
+    feature = -1 - (pair if witness[0] == EDGES else 0)
     add_candidate(scratch, p_a, normal, separation, feature)
 
 
@@ -139,8 +138,8 @@ def _add_deepest(scratch, p_a, normal, separation, witness):
 def _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, scratch):
     """Clip the faces next to a known separating plane, where one lies close to it."""
     origin = (0.0, 0.0, 0.0)
-    kind = witness[0]
-    face_a, cosine_a, face_b, cosine_b = witness[1], 1.0, witness[2], 1.0
+    kind = np.int64(witness[0])
+    face_a, cosine_a, face_b, cosine_b = np.int64(witness[1]), 1.0, np.int64(witness[2]), 1.0
     if kind != FACE_A:
         face_a, cosine_a = aligned_face(shapes, sa, mat3.transform_transposed(ra, vec3.scale(n, -1.0)))
     if kind != FACE_B:

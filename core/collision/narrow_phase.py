@@ -50,6 +50,8 @@ from .persistence import (
     note_came,
     note_left,
     settle_movers,
+    stay_written,
+    take_impulses,
     write_points,
 )
 from .primitives import collide_sphere_solid, collide_spheres, collide_with_plane
@@ -255,13 +257,17 @@ def _look_at_pairs(
 
 
 @merged
-def _write_contacts(colliders, c, R, pairs, first, last, contacts, count):
+def _write_contacts(colliders, c, R, trace, pairs, first, last, contacts, count):
     """Write the contact points of the pairs from one slot to another, the first as number `count`."""
     for slot in range(first, last):
         if pairs.collider[slot, 0] >= 0 and pairs.point_count[slot] > 0:
             a, b = colliders.body[pairs.collider[slot, 0]], colliders.body[pairs.collider[slot, 1]]
-            p_ba = vec3.subtract(vec3.load(c, a), vec3.load(c, b))
-            count = write_points(pairs, slot, a, b, mat3.load(R, a), p_ba, mat3.load(R, b), contacts, count)
+            moves = trace.moves[a] + trace.moves[b]
+            if not stay_written(pairs, slot, moves, contacts, count):
+                ra, rb = mat3.load(R, a), mat3.load(R, b)
+                p_ba = vec3.subtract(vec3.load(c, a), vec3.load(c, b))
+                write_points(pairs, slot, a, b, ra, p_ba, rb, moves, contacts, count)
+            count = take_impulses(pairs, slot, contacts, count)
 
 
 @inner
@@ -365,7 +371,7 @@ def detect_contacts(
         if piece >= 0:
             first, last, tally = high * piece // pieces, high * (piece + 1) // pieces, board.tally[piece]
             if board.word[TASK] == WRITE:
-                _write_contacts(colliders, c, R, pairs, first, last, contacts, tally[POINTS])
+                _write_contacts(colliders, c, R, trace, pairs, first, last, contacts, tally[POINTS])
             else:
                 again = board.word[TASK] == LOOK_AGAIN
                 _look_at_pairs(

@@ -58,7 +58,7 @@ def empty_pairs(capacity: int, rooms: int) -> PairTable:
         collider=np.full((capacity, 2), -1, np.int32),
         free=np.zeros(capacity, np.int32),
         counter=np.zeros(5, np.int64),
-        witness=np.zeros((capacity, 3), np.int64),
+        witness=np.zeros((capacity, 3), np.int32),
         axis=np.zeros((capacity, 3)),
         point_count=np.zeros(capacity, np.int8),
         looks=np.zeros(capacity, np.int32),

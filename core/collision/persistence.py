@@ -32,24 +32,32 @@ class Trace(NamedTuple):
     R: np.ndarray  # (n, 9) rotations then
     bound: np.ndarray  # [m] (n,) largest distance of any point from the centre of mass
     way: np.ndarray  # [m] (n,) bound on the way any point of the body has gone so far
+    moves: np.ndarray  # (n,) calls between which it moved at all
 
 
 def new_trace(bound: np.ndarray) -> Trace:
     """A trace of bodies of these sizes [m], shape (n,)."""
     n = len(bound)
-    return Trace(np.zeros((n, 3)), np.zeros((n, 9)), bound, np.zeros(n))
+    return Trace(np.zeros((n, 3)), np.zeros((n, 9)), bound, np.zeros(n), np.zeros(n, np.int32))
 
 
 @inner
 def follow(trace, c, R):
     """Add to each body's way how far any of its points has moved since the last call."""
     for i in range(c.shape[0]):
-        shift, turn = 0.0, 0.0
+        shift, turn, moved = 0.0, 0.0, False
         for k in range(3):
             shift += (c[i, k] - trace.c[i, k]) ** 2
-            trace.c[i, k] = c[i, k]
+            moved |= c[i, k] != trace.c[i, k]
         for k in range(9):
             turn += (R[i, k] - trace.R[i, k]) ** 2
+            moved |= R[i, k] != trace.R[i, k]
+        if not moved:
+            continue
+        trace.moves[i] += 1
+        for k in range(3):
+            trace.c[i, k] = c[i, k]
+        for k in range(9):
             trace.R[i, k] = R[i, k]
         if shift > 0.0:
             trace.way[i] += math.sqrt(shift)
@@ -80,9 +88,33 @@ def _distance(ra, p_ba, rb, local_a, local_b, n):
     return vec3.dot(n, vec3.add(vec3.subtract(p_a, p_b), p_ba)), p_a, p_b
 
 
+@inlined
+def stay_written(pairs, slot, moves, contacts, first):
+    """Whether a pair's points are at their places, from `first` on, and neither body has moved since."""
+    if pairs.point_count[slot] >= FRESH:
+        return False
+    for k in range(pairs.point_count[slot]):
+        c = first + k
+        same = contacts.slot[c] == slot and contacts.place[c] == k and contacts.look[c] == pairs.looks[slot]
+        if not (same and contacts.moves[c] == moves):
+            return False
+        contacts.carried[c] = True
+    return True
+
+
+@inlined
+def take_impulses(pairs, slot, contacts, first):
+    """Give a pair's contact points their last impulses; returns the place after them."""
+    room, count = pairs.room[slot], pairs.point_count[slot]
+    for k in range(count):
+        for m in range(3):
+            contacts.impulse[first + k, m] = pairs.impulse[room, k, m]
+    return first + count
+
+
 @inner
-def write_points(pairs, slot, a, b, ra, p_ba, rb, contacts, first):
-    """Write a pair's stored contact points with their last impulses, from `first` on; returns the next place.
+def write_points(pairs, slot, a, b, ra, p_ba, rb, moves, contacts, first):
+    """Write a pair's stored contact points, without impulses, from `first` on.
 
     The separation follows the motion of the two points to first order: what a turn of the normal adds is the
     square of the way over the size, 1e-14 of it. Were it left as it was, the contacts' springs would
@@ -98,14 +130,13 @@ def write_points(pairs, slot, a, b, ra, p_ba, rb, contacts, first):
         local_a, local_b = (point[11], point[12], point[13]), (point[14], point[15], point[16])
         distance, core_a, core_b = _distance(ra, p_ba, rb, local_a, local_b, n)
         contacts.slot[c], contacts.place[c], contacts.carried[c] = slot, k, carried
+        contacts.look[c], contacts.moves[c] = pairs.looks[slot], moves
         contacts.body[c, 0], contacts.body[c, 1] = a, b
         contacts.separation[c], contacts.carrier[c] = point[0] + (distance - point[17]), int(point[1])
         for m in range(3):
             contacts.normal[c, m] = n[m]
             contacts.arm[c, 0, m], contacts.arm[c, 1, m] = point[5 + m], point[8 + m]
             contacts.core[c, 0, m], contacts.core[c, 1, m] = core_a[m], core_b[m]
-            contacts.impulse[c, m] = pairs.impulse[pairs.room[slot], k, m]
-    return first + pairs.point_count[slot]
 
 
 class Movers(NamedTuple):

@@ -101,12 +101,13 @@ def _soften(contacts, count, softness, sink, stiffening, rows):
     A pair keeps its stiffness while the load is within bounds: springs that followed every change of their
     load would have no length at rest to come back to, and swing for ever.
     """
-    first = 0
+    first, most = 0, softness / sink
     while first < count:
         slot, last, need = contacts.slot[first], first, 0.0
         while last < count and contacts.slot[last] == slot:
-            need = max(need, softness * rows.K[last, 0] * rows.impulse[last, 0] / sink)
+            need = max(need, rows.K[last, 0] * rows.impulse[last, 0])
             last += 1
+        need *= most
         if rows.asleep[first]:
             first = last
             continue
@@ -114,8 +115,9 @@ def _soften(contacts, count, softness, sink, stiffening, rows):
             stiffening[slot] = min(HEADROOM * need, softness / STIFFEST)
         elif need > 0.0 and SLACKENED * need < stiffening[slot]:
             stiffening[slot] = max(1.0, 0.5 * stiffening[slot])
+        soft = softness / stiffening[slot]
         for c in range(first, last):
-            rows.compliance[c] = softness * rows.K[c, 0] / stiffening[slot]
+            rows.compliance[c] = soft * rows.K[c, 0]
         first = last
 
 

@@ -157,7 +157,7 @@ def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_spe
         first, last = islands.start[island], islands.start[island + 1]
         if islands.asleep[island]:
             solve.outcome[island] = DONE
-            hold(islands, island, mean, solve)
+            hold(islands, island, mean, solve.held)
             continue
         for i in range(first, last):
             c = islands.order[i]
@@ -168,7 +168,7 @@ def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_spe
             masses, contacts, rows, islands, island, gravity_speed, mean, solve
         ):
             solve.outcome[island] = DONE
-            hold(islands, island, mean, solve)
+            hold(islands, island, mean, solve.held)
 
 
 @merged

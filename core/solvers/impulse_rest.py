@@ -7,7 +7,7 @@ import math
 
 from ..dynamics.body_state import DYNAMIC
 from ..dynamics.contact_rows import normal_compliance, relative_velocity
-from ..jit import inner, kernel
+from ..jit import inner, kernel, merged
 from ..math3 import vec3
 from .impulse_newton import island_gradient, set_limits
 
@@ -49,7 +49,7 @@ def fastest_contact(contacts, order, first, last, velocity):
     return math.sqrt(fastest)
 
 
-@inner
+@merged
 def _fastest_support(contacts, islands, island, velocity):
     """The same where the island's own bodies stand still: at its contacts with others."""
     fastest = 0.0
@@ -86,7 +86,7 @@ def copy_solution(islands, island, velocity, impulse, velocity_out, impulse_out)
             impulse_out[c, m] = impulse[c, m]
 
 
-@inner
+@merged
 def _is_unchanged(rows, islands, island, rate, accuracy):
     """Whether every spring of an island pushes where nothing moves as it did in the last step.
 
@@ -105,7 +105,7 @@ def _is_unchanged(rows, islands, island, rate, accuracy):
     return True
 
 
-@inner
+@merged
 def is_at_rest(masses, contacts, rows, islands, island, gravity_speed, mean, solve):
     """Whether nothing moves and the forces balance where nothing does; if not, all is left as it was."""
     if not is_slow(islands, island, solve.last_mean, REST_SPEED * gravity_speed):
@@ -134,11 +134,11 @@ def is_at_rest(masses, contacts, rows, islands, island, gravity_speed, mean, sol
 
 
 @inner
-def hold(islands, island, mean, solve):
+def hold(islands, island, mean, held):
     """Hold an island's bodies where they are."""
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
         body = islands.body[k]
-        solve.held[body] = True
+        held[body] = True
         for m in range(6):
             mean[body, m] = 0.0
 
