@@ -65,3 +65,19 @@ def test_rows_are_those_of_the_last_look(seconds):
     count = pipeline.contact_count
     assert pipeline.contacts.counter[CARRIED_ON] > 0
     np.testing.assert_array_equal(pipeline.rows.frame[:count, :3], pipeline.contacts.normal[:count])
+
+
+def test_points_that_stay_written():
+    """Of bodies that did not move they are what they would be if they were written anew, to the bit."""
+    as_they_are, anew = heap_in_motion(60, 1.5), heap_in_motion(60, 1.5)
+    kept, stayed = as_they_are._pipeline, 0
+    for _ in range(60):
+        moves = kept.trace.moves.copy()
+        anew._pipeline.contacts.look[:] = -1  # which none has
+        as_they_are.advance(STEP)
+        anew.advance(STEP)
+        count = kept.contact_count
+        stayed += (kept.trace.moves == moves)[kept.contacts.body[:count]].all(axis=1).sum()
+        for mine, theirs in zip(kept.contacts, anew._pipeline.contacts, strict=True):
+            np.testing.assert_array_equal(mine[:count], theirs[:count])
+    assert stayed > 0
