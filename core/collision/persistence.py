@@ -43,7 +43,7 @@ def new_trace(bound: np.ndarray) -> Trace:
 
 @inner
 def follow(trace, c, R):
-    """Add to each body's way how far any of its points has moved since the last call, and count it."""
+    """Add to each body's way how far any of its points moved since the last call, and count its moves."""
     for i in range(c.shape[0]):
         shift, turn, moved = 0.0, 0.0, False
         for k in range(3):

@@ -114,7 +114,7 @@ def warm_start(kind, masses, contacts, rows, count, h, gravity_speed, plan, net,
         lasting_out: Whether they act on a body all through the step, shape (bodies,).
     """
     net[:, :] = 0.0
-    spins = _any_turns_far(h, plan.start)
+    spins = _any_turns_far(h, plan.start)  # whom `spin_steadily` is for turns farther still
     for c in range(count):
         if rows.asleep[c]:
             continue

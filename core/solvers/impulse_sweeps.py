@@ -44,10 +44,8 @@ LEVEL, BETA, GOES_ON, WHOLE, STEP, PUSHED, LIMIT = 0, 1, 2, 3, 4, 5, 6
 
 WHOLE_EVERY = 8
 BENT = 0.1  # of the tolerance: error of a straight prediction above which arms are rotated
-STRAIGHT, ROUNDS = (
-    np.int64(1),
-    np.int64(4),
-)  # with the straight prediction only; and up to three times with arms that rotate
+# Rounds: with the straight prediction only; and up to three more with arms that rotate.
+STRAIGHT, ROUNDS = np.int64(1), np.int64(4)
 
 
 class PackedContacts(NamedTuple):
