@@ -1,8 +1,8 @@
 """Compiles the kernels of a solver before its first step, in processes made for it.
 
 Numba compiles one function at a time however many threads ask, so the kernels come in parts that are
-compiled side by side, by two processes that take about as long: collision, which both solvers need, and the
-solver.
+compiled side by side, by two processes that take about as long: collision, which both solvers need, with what
+the impulse solver does after the impulses, and the solver.
 The folder of compiled kernels hands them over. In processes of their own LLVM can also be told to do without
 what costs a quarter of its time and makes no kernel faster (measured); numba has one such level for a whole
 process, which is its user's. Where no other process can be had, this one compiles everything.
