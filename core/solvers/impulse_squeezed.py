@@ -52,9 +52,9 @@ def _any_animated(masses, mean):
 
 
 @inner
-def _speed_before(contacts, islands, island, gravity_speed, start, mean):
-    """The fastest of an island's bodies at the start of the step and of the points that touch it [m/s]."""
-    fastest = max(gravity_speed, fastest_body(islands, island, start))
+def _animated_speed(contacts, islands, island, gravity_speed, mean):
+    """The fastest point of an animated body that touches an island, or what gravity adds in a step [m/s]."""
+    fastest = gravity_speed
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
         for side in range(2):
@@ -94,33 +94,65 @@ def _note_jam(islands, island, jammed):
 
 
 @inner
-def _limit_speed(v, limit):
-    """Let a velocity (6,) be no faster than `limit` [m/s]."""
-    speed = vec3.norm((v[0], v[1], v[2]))
+def _energetic_speed(masses, body, v):
+    """Speed at which a body would have the energy of the velocity v (6,) without turning [m/s]."""
+    inertia = mat3.rotate_diagonal(mat3.load(masses.R, body), vec3.load(masses.inertia, body))
+    w = (v[3], v[4], v[5])
+    turning = vec3.dot(w, mat3.transform(inertia, w)) / masses.mass[body]
+    return math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2] + turning)
+
+
+@inner
+def _limit_speed(masses, body, limit, mean):
+    """Let the mean velocity of a body have no more energy than the speed `limit` [m/s] has."""
+    speed = _energetic_speed(masses, body, mean[body])
     if speed > limit:
         for m in range(6):
-            v[m] *= limit / speed
+            mean[body, m] *= limit / speed
 
 
 @inner
-def _limit_speeds(islands, island, limit, mean, kept, limit_out):
-    """Let no body of an island go faster in the step than `limit` [m/s], nor after it than `kept`."""
+def _limit_speeds(masses, islands, island, limit, mean, limit_out):
+    """Let no body of an island go faster than `limit` [m/s], in the step and after it."""
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
         body = islands.body[k]
-        limit_out[body] = kept
-        _limit_speed(mean[body], limit)
+        limit_out[body] = limit
+        _limit_speed(masses, body, limit, mean)
 
 
 @inner
-def _limit_pressed(masses, contacts, rows, islands, island, limit, mean, limit_out):
-    """Let no body that is in a press get faster than `limit` [m/s], in the step and after it."""
+def _own_limit(masses, body, animated_speed, start):
+    """Speed that a jam may leave a body [m/s]: its own before the step, or that of what jams it."""
+    return max(animated_speed, _energetic_speed(masses, body, start[body]))
+
+
+@inner
+def _limit_jammed(masses, islands, island, animated_speed, follow, start, mean, limit_out):
+    """Let no body of a jammed island get faster than it was and than the animated body, in the step and after.
+
+    Args:
+        follow: Whether the mean velocities of the step are all that is known of those after it.
+    """
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        body = islands.body[k]
+        limit = _own_limit(masses, body, animated_speed, start)
+        limit_out[body] = 0.0 if follow else limit
+        _limit_speed(masses, body, limit, mean)
+
+
+@inner
+def _limit_pressed(masses, contacts, rows, islands, island, animated_speed, start, mean, limit_out):
+    """The same for those bodies of an island that are in a press."""
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
         for side in range(2):
             body = contacts.body[c, side]
-            if islands.number[body] >= 0 and rows.impulse[c, 0] > PRESSED * masses.mass[body] * limit:
+            if islands.number[body] < 0:
+                continue
+            limit = _own_limit(masses, body, animated_speed, start)
+            if rows.impulse[c, 0] > PRESSED * masses.mass[body] * limit:
                 limit_out[body] = min(limit_out[body], limit)
-                _limit_speed(mean[body], limit)
+                _limit_speed(masses, body, limit, mean)
 
 
 @kernel
@@ -131,9 +163,13 @@ def follow_mean(masses, state, mean, limit):
         limit: Of each body [m/s], shape (n,).
     """
     for i in range(limit.shape[0]):
-        if vec3.norm(vec3.load(state.v, i)) > limit[i]:
+        if limit[i] == math.inf:
+            continue
+        inertia = mat3.rotate_diagonal(mat3.load(masses.R, i), vec3.load(masses.inertia, i))
+        square = vec3.dot(vec3.load(state.v, i), vec3.load(state.v, i))
+        square += vec3.dot(vec3.load(state.w, i), vec3.load(state.L, i)) / masses.mass[i]
+        if square > limit[i] * limit[i]:
             w = (mean[i, 3], mean[i, 4], mean[i, 5])
-            inertia = mat3.rotate_diagonal(mat3.load(masses.R, i), vec3.load(masses.inertia, i))
             L = mat3.transform(inertia, w)
             for k in range(3):
                 state.v[i, k], state.w[i, k], state.L[i, k] = mean[i, k], w[k], L[k]
@@ -164,18 +200,19 @@ def give_way(
         worst, animated = _shortfall(contacts, rows, islands, island, h, mean)
         if not animated:
             continue
-        speed = _speed_before(contacts, islands, island, gravity_speed, start, mean)
+        driven = _animated_speed(contacts, islands, island, gravity_speed, mean)
+        speed = max(driven, fastest_body(islands, island, start))
         if worst <= SQUEEZED * tolerance:
             pressure = _pressure(masses, rows, islands, island, speed)
+            wedged = pressure > (FLUNG if fastest_body(islands, island, mean) > FLUNG * speed else WEDGED)
+            if wedged:
+                _drop_impulses(rows, islands, island)
             if pressure > FLUNG:
                 _note_jam(islands, island, solve.jammed)
-            if pressure > (FLUNG if fastest_body(islands, island, mean) > FLUNG * speed else WEDGED):
-                _drop_impulses(rows, islands, island)
-                _limit_speeds(islands, island, speed, mean, 0.0, solve.limit)
+                _limit_jammed(masses, islands, island, driven, wedged, start, mean, solve.limit)
             else:
-                kept = (FLUNG if pressure > FLUNG else FASTER) * speed
-                _limit_speeds(islands, island, FASTER * speed, mean, kept, solve.limit)
-                _limit_pressed(masses, contacts, rows, islands, island, speed, mean, solve.limit)
+                _limit_speeds(masses, islands, island, FASTER * speed, mean, solve.limit)
+                _limit_pressed(masses, contacts, rows, islands, island, driven, start, mean, solve.limit)
             continue
         for k in range(islands.body_start[island], islands.body_start[island + 1]):
             body = islands.body[k]
@@ -190,4 +227,4 @@ def give_way(
             masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS, 1e-2 * tolerance,
             max_sweeps, solve.gap, solve.packed, mean, board,
         )  # fmt: skip
-        _limit_speeds(islands, island, speed, mean, speed, solve.limit)
+        _limit_jammed(masses, islands, island, driven, False, start, mean, solve.limit)
