@@ -141,18 +141,18 @@ def _limit_jammed(masses, islands, island, animated_speed, follow, start, mean, 
 
 
 @inner
-def _limit_pressed(masses, contacts, rows, islands, island, animated_speed, start, mean, limit_out):
-    """The same for those bodies of an island that are in a press."""
+def _shoots_pressed(masses, contacts, rows, islands, island, animated_speed, start, mean):
+    """Whether a body of an island that is in a press gets faster than a jam may leave it."""
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
         for side in range(2):
             body = contacts.body[c, side]
-            if islands.number[body] < 0:
-                continue
-            limit = _own_limit(masses, body, animated_speed, start)
-            if rows.impulse[c, 0] > PRESSED * masses.mass[body] * limit:
-                limit_out[body] = min(limit_out[body], limit)
-                _limit_speed(masses, body, limit, mean)
+            if islands.number[body] >= 0:
+                limit = _own_limit(masses, body, animated_speed, start)
+                pressed = rows.impulse[c, 0] > PRESSED * masses.mass[body] * limit
+                if pressed and _energetic_speed(masses, body, mean[body]) > limit:
+                    return True
+    return False
 
 
 @kernel
@@ -209,10 +209,12 @@ def give_way(
                 _drop_impulses(rows, islands, island)
             if pressure > FLUNG:
                 _note_jam(islands, island, solve.jammed)
+            if pressure > FLUNG or _shoots_pressed(
+                masses, contacts, rows, islands, island, driven, start, mean
+            ):
                 _limit_jammed(masses, islands, island, driven, wedged, start, mean, solve.limit)
             else:
                 _limit_speeds(masses, islands, island, FASTER * speed, mean, solve.limit)
-                _limit_pressed(masses, contacts, rows, islands, island, driven, start, mean, solve.limit)
             continue
         for k in range(islands.body_start[island], islands.body_start[island + 1]):
             body = islands.body[k]
