@@ -15,7 +15,9 @@ from .impulse_contacts import gap_rate
 from .impulse_rest import fastest_body, touches_animated
 from .impulse_sweeps import BENT, ROUNDS, sweep_island
 
-SQUEEZED = 5.0  # tolerances by which a contact of an island with animated bodies would end too deep
+SQUEEZED = (
+    5.0  # tolerances by which a contact would end too deep, or is too deep in a body that no force moves
+)
 # Impulses so many times what would stop the island say that it is jammed: what they leave over is round-off.
 # Fewer will do where they also make a body so many times faster than all there was before.
 WEDGED, FLUNG = 100.0, 2.0
@@ -28,15 +30,10 @@ SOFT = 1.0  # compliance of such contacts, in units of their effective mass' inv
 
 
 @inner
-def _shortfall(contacts, rows, islands, island, h, mean):
-    """How much too deep the worst contact would end [m], and whether there are animated bodies."""
-    worst, animated = 0.0, False
-    for i in range(islands.start[island], islands.start[island + 1]):
-        c = islands.order[i]
-        speed = in_frame(rows, c, relative_velocity(mean, contacts, c))[0]
-        worst = max(worst, h * (gap_rate(rows.gap[c], h, PUSH) - speed))
-        animated = animated or touches_animated(contacts, islands, c, mean)
-    return worst, animated
+def _is_in_fixed(contacts, rows, islands, c, depth):
+    """Whether contact `c` is deeper than `depth` [m] in a body that no force moves."""
+    a, b = contacts.body[c, 0], contacts.body[c, 1]
+    return rows.gap[c] < -depth and (islands.number[a] < 0 or islands.number[b] < 0)
 
 
 @inner
@@ -49,6 +46,28 @@ def _any_animated(masses, mean):
                 if v[k] != 0.0:
                     return True
     return False
+
+
+@inner
+def _what_squeezes(contacts, rows, islands, island, any_animated, depth, mean):
+    """Whether animated bodies touch an island, and whether it is in a body that no force moves."""
+    animated, inside = False, False
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        animated = animated or (any_animated and touches_animated(contacts, islands, c, mean))
+        inside = inside or _is_in_fixed(contacts, rows, islands, c, depth)
+    return animated, inside
+
+
+@inner
+def _shortfall(contacts, rows, islands, island, h, mean):
+    """How much too deep the worst contact would end [m]."""
+    worst = 0.0
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        speed = in_frame(rows, c, relative_velocity(mean, contacts, c))[0]
+        worst = max(worst, h * (gap_rate(rows.gap[c], h, PUSH) - speed))
+    return worst
 
 
 @inner
@@ -128,7 +147,7 @@ def _own_limit(masses, body, animated_speed, start):
 
 @inner
 def _limit_jammed(masses, islands, island, animated_speed, follow, start, mean, limit_out):
-    """Let no body of a jammed island get faster than it was and than the animated body, in the step and after.
+    """Let no body of a jammed island get faster than it was and than what jams it, in the step and after.
 
     Args:
         follow: Whether the mean velocities of the step are all that is known of those after it.
@@ -176,11 +195,50 @@ def follow_mean(masses, state, mean, limit):
 
 
 @inner
+def _limit_jam(masses, contacts, rows, islands, island, driven, start, mean, solve):
+    """Limit the speeds of an island that animated bodies move, by `driven` [m/s] where they jam it."""
+    speed = max(driven, fastest_body(islands, island, start))
+    pressure = _pressure(masses, rows, islands, island, speed)
+    wedged = pressure > (FLUNG if fastest_body(islands, island, mean) > FLUNG * speed else WEDGED)
+    if wedged:
+        _drop_impulses(rows, islands, island)
+    if pressure > FLUNG:
+        _note_jam(islands, island, solve.jammed)
+    if pressure > FLUNG or _shoots_pressed(masses, contacts, rows, islands, island, driven, start, mean):
+        _limit_jammed(masses, islands, island, driven, wedged, start, mean, solve.limit)
+    else:
+        _limit_speeds(masses, islands, island, FASTER * speed, mean, solve.limit)
+
+
+@inner
+def _let_in(
+    masses, contacts, rows, islands, island, h, tolerance, max_sweeps, driven, start, mean, solve, board
+):
+    """Solve an island anew, with soft contacts where it is squeezed."""
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        body = islands.body[k]
+        for m in range(6):
+            mean[body, m] = solve.newton.free[body, m]
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        rows.impulse[c, 0], rows.impulse[c, 1], rows.impulse[c, 2] = 0.0, 0.0, 0.0
+        if touches_animated(contacts, islands, c, mean) or _is_in_fixed(
+            contacts, rows, islands, c, SQUEEZED * tolerance
+        ):
+            rows.compliance[c] = SOFT * rows.K[c, 0]
+    sweep_island(
+        masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS, 1e-2 * tolerance,
+        max_sweeps, solve.gap, solve.packed, mean, board,
+    )  # fmt: skip
+    _limit_jammed(masses, islands, island, driven, False, start, mean, solve.limit)
+
+
+@inner
 def give_way(
     masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, start, mean,
     solve, board,
 ):  # fmt: skip
-    """Solve the islands anew that animated bodies squeeze, with soft contacts where these touch them.
+    """Solve the islands anew that bodies squeeze which no force moves; limit what animated bodies jam.
 
     Args:
         tolerance: Largest penetration to leave [m].
@@ -192,41 +250,18 @@ def give_way(
             are written.
     """
     solve.limit[:], solve.jammed[:] = math.inf, False
-    if not _any_animated(masses, mean):
-        return
+    any_animated, deep = _any_animated(masses, mean), SQUEEZED * tolerance
     for island in range(island_count):
         if islands.asleep[island]:
             continue
-        worst, animated = _shortfall(contacts, rows, islands, island, h, mean)
-        if not animated:
+        animated, inside = _what_squeezes(contacts, rows, islands, island, any_animated, deep, mean)
+        if not animated and not inside:
             continue
         driven = _animated_speed(contacts, islands, island, gravity_speed, mean)
-        speed = max(driven, fastest_body(islands, island, start))
-        if worst <= SQUEEZED * tolerance:
-            pressure = _pressure(masses, rows, islands, island, speed)
-            wedged = pressure > (FLUNG if fastest_body(islands, island, mean) > FLUNG * speed else WEDGED)
-            if wedged:
-                _drop_impulses(rows, islands, island)
-            if pressure > FLUNG:
-                _note_jam(islands, island, solve.jammed)
-            if pressure > FLUNG or _shoots_pressed(
-                masses, contacts, rows, islands, island, driven, start, mean
-            ):
-                _limit_jammed(masses, islands, island, driven, wedged, start, mean, solve.limit)
-            else:
-                _limit_speeds(masses, islands, island, FASTER * speed, mean, solve.limit)
-            continue
-        for k in range(islands.body_start[island], islands.body_start[island + 1]):
-            body = islands.body[k]
-            for m in range(6):
-                mean[body, m] = solve.newton.free[body, m]
-        for i in range(islands.start[island], islands.start[island + 1]):
-            c = islands.order[i]
-            rows.impulse[c, 0], rows.impulse[c, 1], rows.impulse[c, 2] = 0.0, 0.0, 0.0
-            if touches_animated(contacts, islands, c, mean):
-                rows.compliance[c] = SOFT * rows.K[c, 0]
-        sweep_island(
-            masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS, 1e-2 * tolerance,
-            max_sweeps, solve.gap, solve.packed, mean, board,
-        )  # fmt: skip
-        _limit_jammed(masses, islands, island, driven, False, start, mean, solve.limit)
+        if _shortfall(contacts, rows, islands, island, h, mean) > deep:
+            _let_in(
+                masses, contacts, rows, islands, island, h, tolerance, max_sweeps, driven, start, mean,
+                solve, board,
+            )  # fmt: skip
+        elif animated:
+            _limit_jam(masses, contacts, rows, islands, island, driven, start, mean, solve)

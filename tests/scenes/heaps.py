@@ -130,12 +130,16 @@ def _rock_points(random: np.random.Generator) -> np.ndarray:
 
 
 def stirred_cubes(
-    columns: int = 5, levels: int = 2, *, bar: float = 4.5, seconds: float = 10.0
+    columns: int = 5, levels: int = 2, *, bar: float = 4.5, seconds: float = 10.0, seed: int | None = None
 ) -> topple.Scene:
     """Cubes of 0.6 m in a walled box of 7 x 7 m that an animated bar stirs at 2 rad/s.
 
-    A bar of 4.5 m leaves room for a cube between its ends and the walls: nothing is squeezed.
+    A bar of 4.5 m leaves room for a cube between its ends and the walls: nothing is squeezed. With a seed the
+    cubes are moved by a nanometre: another course of the same chaos.
     """
+    shift = np.zeros((levels, columns, columns, 3))
+    if seed is not None:
+        shift = 1e-9 * np.random.default_rng(seed).standard_normal(shift.shape)
     scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
     scene.add(floor(20.0))
     for index, (x, y) in enumerate(((4.0, 0.0), (-4.0, 0.0), (0.0, 4.0), (0.0, -4.0))):
@@ -153,7 +157,8 @@ def stirred_cubes(
                     topple.Body(
                         f"cube_{level}_{i}_{j}",
                         topple.Box((0.6, 0.6, 0.6)),
-                        position=(
+                        position=shift[level, i, j]
+                        + (
                             1.2 * i - 0.6 * (columns - 1),
                             1.2 * j - 0.6 * (columns - 1),
                             1.2 + 0.8 * level,
