@@ -133,20 +133,19 @@ def products(pattern):
 
 @inner
 def _factor_diagonal(a):
-    """Cholesky factor of one block in place (lower triangle); False where it is not positive."""
+    """Cholesky factor of one block in place, 1 / d for its diagonal; False where it is not positive."""
     for j in range(BLOCK):
         d = a[j, j]
         for k in range(j):
             d -= a[j, k] * a[j, k]
         if not d > 0.0:
             return False
-        d = math.sqrt(d)
-        a[j, j] = d
+        a[j, j] = 1.0 / math.sqrt(d)
         for i in range(j + 1, BLOCK):
             s = a[i, j]
             for k in range(j):
                 s -= a[i, k] * a[j, k]
-            a[i, j] = s / d
+            a[i, j] = s * a[j, j]
     return True
 
 
@@ -156,7 +155,8 @@ def factor(pattern, blocks):
 
     Args:
         blocks: Shape (n + fill, 6, 6): n diagonal blocks (lower triangle), then the columns' blocks
-            below the diagonal in the order of `pattern.row`. Written.
+            below the diagonal in the order of `pattern.row`. Written; the factor's diagonal as 1 / d, by
+            which a solution is multiplied.
 
     Returns:
         False where the matrix is not positive definite.
@@ -175,7 +175,7 @@ def factor(pattern, blocks):
                     s = b[i, j]
                     for m in range(j):
                         s -= b[i, m] * diagonal[j, m]
-                    b[i, j] = s / diagonal[j, j]
+                    b[i, j] = s * diagonal[j, j]
         for y in range(first, last):  # A_xy -= L_xk L_yk^T for the rows x, y of the column, x >= y
             for i in range(BLOCK):
                 for j in range(BLOCK):
@@ -222,7 +222,7 @@ def solve(pattern, blocks, b):
             s = b[k, i]
             for j in range(i):
                 s -= d[i, j] * b[k, j]
-            b[k, i] = s / d[i, i]
+            b[k, i] = s * d[i, i]
         for at in range(pattern.start[k], pattern.start[k + 1]):
             low, r = blocks[n + at], pattern.row[at]
             for i in range(BLOCK):
@@ -239,4 +239,4 @@ def solve(pattern, blocks, b):
             s = b[k, i]
             for j in range(i + 1, BLOCK):
                 s -= d[j, i] * b[k, j]
-            b[k, i] = s / d[i, i]
+            b[k, i] = s * d[i, i]

@@ -272,8 +272,19 @@ def _assemble(masses, contacts, rows, islands, island, velocity, scratch, along,
 
 
 @inner
-def _slope(masses, rows, islands, island, velocity, scratch, slip, alpha):
-    """Derivative of the potential along the step at w + alpha step; friction limits stand still.
+def _descent(islands, island, scratch):
+    """Derivative of the potential along the step where its gradient was taken."""
+    total = 0.0
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        body = islands.body[k]
+        for m in range(6):
+            total += scratch.gradient[body, m] * scratch.step[body, m]
+    return total
+
+
+@inner
+def _slope(masses, rows, islands, island, velocity, scratch, slip, beyond):
+    """Derivative of the potential along the step at w + beyond step; friction limits stand still.
 
     Args:
         slip: Velocities of the island's contacts in their frames and what the step adds [m/s], (c, 2, 3).
@@ -283,12 +294,12 @@ def _slope(masses, rows, islands, island, velocity, scratch, slip, alpha):
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
         body = islands.body[k]
         d = (
-            velocity[body, 0] - free[body, 0] + alpha * step[body, 0],
-            velocity[body, 1] - free[body, 1] + alpha * step[body, 1],
-            velocity[body, 2] - free[body, 2] + alpha * step[body, 2],
-            velocity[body, 3] - free[body, 3] + alpha * step[body, 3],
-            velocity[body, 4] - free[body, 4] + alpha * step[body, 4],
-            velocity[body, 5] - free[body, 5] + alpha * step[body, 5],
+            velocity[body, 0] - free[body, 0] + beyond * step[body, 0],
+            velocity[body, 1] - free[body, 1] + beyond * step[body, 1],
+            velocity[body, 2] - free[body, 2] + beyond * step[body, 2],
+            velocity[body, 3] - free[body, 3] + beyond * step[body, 3],
+            velocity[body, 4] - free[body, 4] + beyond * step[body, 4],
+            velocity[body, 5] - free[body, 5] + beyond * step[body, 5],
         )
         momentum = _momentum(masses, body, d)
         for m in range(6):
@@ -297,14 +308,23 @@ def _slope(masses, rows, islands, island, velocity, scratch, slip, alpha):
     for i in range(slip.shape[0]):
         c = islands.order[first + i]
         u, du = vec3.load(slip[i], 0), vec3.load(slip[i], 1)
-        p = spring_impulse(rows, c, vec3.add(u, vec3.scale(du, alpha)), scratch.limit[c], scratch.rate[c])
+        p = spring_impulse(rows, c, vec3.add(u, vec3.scale(du, beyond)), scratch.limit[c], scratch.rate[c])
         total -= vec3.dot(p, du)
     return total
 
 
 @allocating_inner
-def _line_search(masses, contacts, rows, islands, island, velocity, scratch):
-    """Length of the step at which the potential stops falling, at most 1; 0 where it does not."""
+def _line_search(masses, contacts, rows, islands, island, velocity, scratch, first, whole):
+    """Length of the step at which the potential stops falling, at most 1; 0 where it does not.
+
+    Args:
+        velocity: After the whole step.
+        first, whole: Derivative of the potential along the step at its start and at its end.
+    """
+    if not first < 0.0:
+        return 0.0
+    if whole <= 0.1 * abs(first):
+        return 1.0
     first_contact = islands.start[island]
     slip = np.empty((islands.start[island + 1] - first_contact, 2, 3))
     for i in range(slip.shape[0]):
@@ -313,22 +333,19 @@ def _line_search(masses, contacts, rows, islands, island, velocity, scratch):
         du = in_frame(rows, c, relative_velocity(scratch.step, contacts, c))
         for m in range(3):
             slip[i, 0, m], slip[i, 1, m] = u[m], du[m]
-    low, high, alpha = 0.0, 1.0, 1.0
-    first = slope_low = _slope(masses, rows, islands, island, velocity, scratch, slip, 0.0)
-    slope_high = 0.0
-    if not first < 0.0:
-        return 0.0
-    for _ in range(LINE_SEARCH):  # Illinois' regula falsi on the monotone slope, full step first
-        slope = _slope(masses, rows, islands, island, velocity, scratch, slip, alpha)
-        if abs(slope) <= 0.1 * abs(first) or (alpha == 1.0 and slope < 0.0):
-            return alpha
+    low, high, slope_low, slope_high = 0.0, 1.0, first, whole
+    alpha = 1.0
+    for _ in range(LINE_SEARCH):  # Illinois' regula falsi on the monotone slope
+        alpha = high - slope_high * (high - low) / (slope_high - slope_low)
+        slope = _slope(masses, rows, islands, island, velocity, scratch, slip, alpha - 1.0)
+        if abs(slope) <= 0.1 * abs(first):
+            break
         if slope > 0.0:
             high, slope_high = alpha, slope
-            slope_low *= 0.5 if high < 1.0 else 1.0
+            slope_low *= 0.5
         else:
             low, slope_low = alpha, slope
             slope_high *= 0.5
-        alpha = high - slope_high * (high - low) / (slope_high - slope_low)
     return alpha
 
 
@@ -439,14 +456,15 @@ def solve_island(masses, contacts, rows, islands, island, accuracy, patient, vel
             if not _factor_matrix(pattern, complete, matrix, blocks):
                 break
         _newton_step(islands, island, pattern, complete, matrix, blocks, solution, work, scratch)
-        before, length = error, 1.0
+        before, first, length = error, _descent(islands, island, scratch), 1.0
         _go_along(islands, island, 1.0, velocity, scratch)
         error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
         if not error < FULL_STEP * before:
-            _go_along(islands, island, -1.0, velocity, scratch)
-            length = _line_search(masses, contacts, rows, islands, island, velocity, scratch)
-            _go_along(islands, island, length, velocity, scratch)
-            error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
+            whole = _descent(islands, island, scratch)
+            length = _line_search(masses, contacts, rows, islands, island, velocity, scratch, first, whole)
+            if length < 1.0:
+                _go_along(islands, island, length - 1.0, velocity, scratch)
+                error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
         if length == 0.0:
             break
         factored = error < REUSE * before  # the factor still serves
