@@ -146,16 +146,16 @@ def _own_limit(masses, body, animated_speed, start):
 
 
 @inner
-def _limit_jammed(masses, islands, island, animated_speed, follow, start, mean, limit_out):
+def _limit_jammed(masses, islands, island, animated_speed, kept, start, mean, limit_out):
     """Let no body of a jammed island get faster than it was and than what jams it, in the step and after.
 
     Args:
-        follow: Whether the mean velocities of the step are all that is known of those after it.
+        kept: Part of that speed after the step up to which a body has its own velocity, not the step's mean.
     """
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
         body = islands.body[k]
         limit = _own_limit(masses, body, animated_speed, start)
-        limit_out[body] = 0.0 if follow else limit
+        limit_out[body] = kept * limit
         _limit_speed(masses, body, limit, mean)
 
 
@@ -205,7 +205,7 @@ def _limit_jam(masses, contacts, rows, islands, island, driven, start, mean, sol
     if pressure > FLUNG:
         _note_jam(islands, island, solve.jammed)
     if pressure > FLUNG or _shoots_pressed(masses, contacts, rows, islands, island, driven, start, mean):
-        _limit_jammed(masses, islands, island, driven, wedged, start, mean, solve.limit)
+        _limit_jammed(masses, islands, island, driven, 0.0 if wedged else 1.0, start, mean, solve.limit)
     else:
         _limit_speeds(masses, islands, island, FASTER * speed, mean, solve.limit)
 
@@ -230,7 +230,7 @@ def _let_in(
         masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS, 1e-2 * tolerance,
         max_sweeps, solve.gap, solve.packed, mean, board,
     )  # fmt: skip
-    _limit_jammed(masses, islands, island, driven, False, start, mean, solve.limit)
+    _limit_jammed(masses, islands, island, driven, 1.0, start, mean, solve.limit)
 
 
 @inner
