@@ -15,6 +15,7 @@ import numpy as np
 
 from ..geometry.shape_table import PLANE, Colliders, MeshTrees, ShapeTable
 from ..jit import allocating_kernel, inlined, kernel
+from ..tables import is_short, larger
 from .mid_phase import STACK, update_mesh_pairs
 from .pairs import (
     FREE,
@@ -26,8 +27,6 @@ from .pairs import (
     add_pair,
     empty_pairs,
     grown_pairs,
-    is_short,
-    larger,
     remove_pair,
 )
 

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..tables import table, table_of
+
 QUERIES, SURVIVED, CARRIED_ON, PAIRS = 0, 1, 2, 3  # indices into ContactSet.counter
 
 
@@ -53,17 +55,17 @@ def contact_geometry(contacts: ContactSet) -> ContactGeometry:
 def empty_contacts(capacity: int) -> ContactSet:
     """A contact set with room for `capacity` points."""
     return ContactSet(
-        slot=np.zeros(capacity, np.int32),
-        body=np.zeros((capacity, 2), np.int64),
-        normal=np.zeros((capacity, 3)),
-        arm=np.zeros((capacity, 2, 3)),
-        core=np.zeros((capacity, 2, 3)),
-        separation=np.zeros(capacity),
-        carrier=np.zeros(capacity, np.int8),
-        place=np.zeros(capacity, np.int8),
-        impulse=np.zeros((capacity, 3)),
-        carried=np.zeros(capacity, np.bool_),
-        look=np.full(capacity, -1, np.int32),
-        moves=np.zeros(capacity, np.int32),
+        slot=table(capacity, np.int32),
+        body=table((capacity, 2), np.int64),
+        normal=table((capacity, 3)),
+        arm=table((capacity, 2, 3)),
+        core=table((capacity, 2, 3)),
+        separation=table(capacity),
+        carrier=table(capacity, np.int8),
+        place=table(capacity, np.int8),
+        impulse=table((capacity, 3)),
+        carried=table(capacity, np.bool_),
+        look=table_of(-1, capacity, np.int32),
+        moves=table(capacity, np.int32),
         counter=np.zeros(4, np.int64),
     )

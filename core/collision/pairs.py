@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import inlined, inner, kernel
+from ..tables import table, table_of
 
 STATUS_OK, STATUS_FULL = 0, 1
 HIGH, FREE, COUNT, ROOMS, FREE_ROOMS = 0, 1, 2, 3, 4  # indices into PairTable.counter
@@ -40,38 +41,28 @@ class PairTable(NamedTuple):
     impulse: np.ndarray  # [N s] (rooms, 4, 3) impulse on a at each of them, world axes
 
 
-def larger(capacity: int) -> int:
-    """What a table with so much room is grown to."""
-    return capacity + max(64, capacity // 8)
-
-
-def is_short(capacity: int, used: int) -> bool:
-    """Whether a table with so much room should grow before more is looked for."""
-    return capacity - used < max(8, capacity // 16)
-
-
 def empty_pairs(capacity: int, rooms: int) -> PairTable:
     """A pair table for `capacity` pairs, so many of which may have contact points."""
     hash_size = 1 << int(np.ceil(np.log2(max(4 * capacity, 16))))
     return PairTable(
-        hash_slot=np.zeros(hash_size, np.int32),
-        collider=np.full((capacity, 2), -1, np.int32),
-        free=np.zeros(capacity, np.int32),
+        hash_slot=table(hash_size, np.int32),
+        collider=table_of(-1, (capacity, 2), np.int32),
+        free=table(capacity, np.int32),
         counter=np.zeros(5, np.int64),
-        witness=np.zeros((capacity, 3), np.int32),
-        axis=np.zeros((capacity, 3)),
-        point_count=np.zeros(capacity, np.int8),
-        looks=np.zeros(capacity, np.int32),
-        way=np.full(capacity, -np.inf),
-        margin=np.zeros(capacity),
-        gap=np.zeros(capacity),
-        allowance=np.zeros(capacity),
-        stiffening=np.ones(capacity),
-        room=np.full(capacity, -1, np.int32),
-        free_room=np.zeros(rooms, np.int32),
-        feature=np.zeros((rooms, 4), np.int64),
-        point=np.zeros((rooms, 4, POINT_SIZE)),
-        impulse=np.zeros((rooms, 4, 3)),
+        witness=table((capacity, 3), np.int32),
+        axis=table((capacity, 3)),
+        point_count=table(capacity, np.int8),
+        looks=table(capacity, np.int32),
+        way=table_of(-np.inf, capacity),
+        margin=table(capacity),
+        gap=table(capacity),
+        allowance=table(capacity),
+        stiffening=table_of(1.0, capacity),
+        room=table_of(-1, capacity, np.int32),
+        free_room=table(rooms, np.int32),
+        feature=table((rooms, 4), np.int64),
+        point=table((rooms, 4, POINT_SIZE)),
+        impulse=table((rooms, 4, 3)),
     )
 
 

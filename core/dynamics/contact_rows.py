@@ -11,6 +11,7 @@ import numpy as np
 
 from ..jit import inlined, inner, kernel
 from ..math3 import mat3, vec3
+from ..tables import table, table_of
 
 # Part of its stretch that a contact's spring takes back in a step: one that takes it all back swings
 # on undamped.
@@ -44,13 +45,13 @@ class ContactRows(NamedTuple):
 def empty_rows(capacity: int) -> ContactRows:
     """Rows with room for `capacity` contact points."""
     shapes = [(9,), (6,), (2,), (), (3,), (3,), (3,), (), ()]
-    rows = [np.zeros((capacity, *shape)) for shape in shapes]
+    rows = [table((capacity, *shape)) for shape in shapes]
     return ContactRows(
         *rows,
-        asleep=np.zeros(capacity, np.bool_),
-        slot=np.full(capacity, -1, np.int32),
-        place=np.zeros(capacity, np.int8),
-        look=np.zeros(capacity, np.int32),
+        asleep=table(capacity, np.bool_),
+        slot=table_of(-1, capacity, np.int32),
+        place=table(capacity, np.int8),
+        look=table(capacity, np.int32),
     )
 
 

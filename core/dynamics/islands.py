@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import allocating_kernel, inlined, inner
+from ..tables import table
 from .body_state import DYNAMIC
 
 
@@ -41,7 +42,7 @@ class ContactGraph(NamedTuple):
 def empty_islands(body_count: int, contact_capacity: int) -> Islands:
     """Islands of so many bodies and contacts."""
     return Islands(
-        order=np.zeros(contact_capacity, np.int64),
+        order=table(contact_capacity, np.int64),
         start=np.zeros(body_count + 2, np.int64),
         body=np.zeros(body_count, np.int64),
         body_start=np.zeros(body_count + 2, np.int64),
@@ -56,9 +57,9 @@ def empty_graph(body_count: int, contact_capacity: int) -> ContactGraph:
         level=np.zeros(body_count, np.int64),
         parent=np.zeros(body_count, np.int64),
         contact_start=np.zeros(body_count + 2, np.int64),
-        contact_of_body=np.zeros(2 * contact_capacity, np.int32),
-        queue=np.zeros(contact_capacity + body_count, np.int64),
-        last_link=np.zeros((contact_capacity, 2), np.int32),
+        contact_of_body=table(2 * contact_capacity, np.int32),
+        queue=table(contact_capacity + body_count, np.int64),
+        last_link=table((contact_capacity, 2), np.int32),
         last_kind=np.zeros(body_count, np.int64),
         last_count=np.full(2, -1),
     )

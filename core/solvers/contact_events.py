@@ -3,10 +3,11 @@
 import numpy as np
 
 from ..collision.contact_set import ContactSet
-from ..collision.pairs import HIGH, OVERLAPS_SENSOR, PairTable, larger
+from ..collision.pairs import HIGH, OVERLAPS_SENSOR, PairTable
 from ..dynamics.contact_rows import ContactRows
 from ..jit import kernel
 from ..report import ContactEvent, EventKind
+from ..tables import larger
 
 KINDS: tuple[EventKind, ...] = ("begin", "persist", "end")
 # An event: its place in KINDS; its pair, lower body times the number of bodies plus higher; impulse, point,

@@ -14,7 +14,7 @@ import numpy as np
 from ..collision.broad_phase import BroadPhase
 from ..collision.contact_set import CARRIED_ON, QUERIES, SURVIVED, contact_geometry, empty_contacts
 from ..collision.narrow_phase import PIECE, detect_contacts, make_scratch
-from ..collision.pairs import HIGH, is_short, larger
+from ..collision.pairs import HIGH
 from ..collision.persistence import CARRIED, CARRIED_IN_STEP, new_trace, store_impulses
 from ..crew import LEADER, Crew
 from ..dynamics.body_state import (
@@ -34,6 +34,7 @@ from ..errors import SolverError
 from ..geometry.shape_table import Colliders, MeshTrees, ShapeTable
 from ..scene import Scene
 from ..settings import OVERLAP_SPEED, RELATIVE_TOLERANCE
+from ..tables import is_short, larger
 from .contact_events import EventLog
 from .impulse_collisions import empty_collisions, resolve_collisions
 from .impulse_contacts import apply_impulses, warm_start

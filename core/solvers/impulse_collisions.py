@@ -22,6 +22,7 @@ from ..dynamics.contact_rows import add_pair_impulse, coulomb_step, in_frame, re
 from ..dynamics.islands import group_of
 from ..jit import allocating_inner, allocating_kernel, inlined, inner
 from ..math3 import vec3
+from ..tables import table
 
 # A stack passes a blow on by one layer a round. Bodies caught between others collide ever faster; what
 # is left after these rounds is resolved with the lasting contacts, without bouncing.
@@ -75,7 +76,7 @@ def empty_collisions(contact_capacity: int, velocity: np.ndarray, offset: np.nda
         touched=np.zeros(n, np.bool_),
         parent=np.zeros(n, np.int64),
         newest=np.zeros(n, np.int64),
-        examined=np.zeros(contact_capacity, np.int8),
+        examined=table(contact_capacity, np.int8),
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..crew import LEADER
 from ..dynamics.contact_rows import HEADROOM, PUSH, STIFFEST
 from ..jit import allocating_kernel, inner, merged
+from ..tables import table
 from .impulse_contacts import bend, gap_rate
 from .impulse_newton import (
     NewtonScratch,
@@ -64,14 +65,14 @@ def solve_scratch(body_count: int, contact_capacity: int) -> SolveScratch:
     """Scratch for so many bodies and contacts."""
     return SolveScratch(
         outcome=np.zeros(body_count + 1, np.int64),
-        gap=np.zeros(contact_capacity),
+        gap=table(contact_capacity),
         settles=np.zeros(body_count, np.bool_),
         held=np.zeros(body_count, np.bool_),
         limit=np.full(body_count, np.inf),
         jammed=np.zeros(body_count, np.bool_),
         contact_count=np.zeros(body_count, np.int64),
         found=np.zeros((body_count, 6)),
-        impulse=np.zeros((contact_capacity, 3)),
+        impulse=table((contact_capacity, 3)),
         last_mean=np.zeros((body_count, 6)),
         wait=np.zeros(body_count, np.int64),
         newton=newton_scratch(body_count, contact_capacity),

@@ -23,6 +23,7 @@ import numpy as np
 from ..dynamics.contact_rows import PUSH, in_frame, normal_compliance, relative_velocity, to_world
 from ..jit import allocating_inner, inlined, inner, merged
 from ..math3 import mat3, vec3
+from ..tables import table
 from .block_cholesky import analyze, block_index, factor, products, solve, without_fill
 from .conjugate_gradients import conjugate_gradients
 
@@ -63,7 +64,7 @@ class NewtonScratch(NamedTuple):
 def newton_scratch(body_count: int, contact_capacity: int) -> NewtonScratch:
     """Scratch for so many bodies and contacts."""
     by_body = [np.zeros((body_count, 6)) for _ in range(4)]
-    return NewtonScratch(np.zeros(contact_capacity), *by_body, np.zeros(contact_capacity))
+    return NewtonScratch(table(contact_capacity), *by_body, table(contact_capacity))
 
 
 @inlined

@@ -1,0 +1,44 @@
+"""Tables that grow: what a grown one leaves goes back to the system, what nobody wrote to takes no room.
+
+An allocator keeps most of that for later, in holes too small for the next larger table.
+"""
+
+import math
+import mmap
+import os
+from typing import Any
+
+import numpy as np
+
+LARGE = 1 << 16  # bytes from which an array has pages of its own
+HUGE = 1 << 22  # and from which it asks for huge ones, as numpy does: of those a processor knows more
+PRIVATE: dict[str, Any] = {} if os.name == "nt" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}
+
+
+def table(shape: int | tuple[int, ...], dtype: Any = float) -> np.ndarray:
+    """Zeros, as `np.zeros` makes them."""
+    shape = shape if isinstance(shape, tuple) else (shape,)
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    if size < LARGE:
+        return np.zeros(shape, dtype)
+    pages = mmap.mmap(-1, size, **PRIVATE)
+    if size >= HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
+        pages.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(pages, dtype).reshape(shape)
+
+
+def table_of(value: float, shape: int | tuple[int, ...], dtype: Any = float) -> np.ndarray:
+    """The same of any value."""
+    made = table(shape, dtype)
+    made.fill(value)
+    return made
+
+
+def larger(capacity: int) -> int:
+    """What a table with so much room is grown to."""
+    return capacity + max(64, capacity // 8)
+
+
+def is_short(capacity: int, used: int) -> bool:
+    """Whether a table with so much room should grow before more is looked for."""
+    return capacity - used < max(8, capacity // 16)
