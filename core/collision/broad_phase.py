@@ -2,7 +2,7 @@
 
 Boxes are fattened so that a body at rest or in slow motion keeps its box for many steps. The
 endpoints of all boxes stay sorted along each axis; when boxes change, insertion sort repairs the
-order and the overlap table changes only where endpoints are exchanged: O(n + exchanges) per step.
+order and pairs are added only where endpoints are exchanged: O(n + exchanges) per step.
 
 Source: Baraff 1997, section 7.2 (bounding boxes, sort and sweep, insertion sort).
 Departs from it: pairs live in fixed slots of a hash table, because the narrow phase keeps its
@@ -41,6 +41,8 @@ class SortedBoxes(NamedTuple):
     low: np.ndarray  # [m] (n, 3)
     high: np.ndarray  # [m] (n, 3)
     endpoint: np.ndarray  # (3, 2 n)
+    value: np.ndarray  # [m] (2 n,) scratch: where those along one axis are
+    changed: np.ndarray  # (n,) refitted in this step
 
 
 @inlined
@@ -91,11 +93,12 @@ def fit_boxes(colliders, shapes, c, R, reach, boxes):
 
     Args:
         reach: How far any point of each body may move in this step [m], shape (n,).
-        boxes: Fat boxes; `low` and `high` are written where refitted.
+        boxes: Fat boxes; `low` and `high` are written where refitted, `changed` for all.
     """
-    changed = 0
+    count = 0
     for collider in range(boxes.low.shape[0]):
         i, s = colliders.body[collider], colliders.shape[collider]
+        boxes.changed[collider] = False
         if shapes.kind[s] == PLANE:
             continue
         fits = True
@@ -109,46 +112,45 @@ def fit_boxes(colliders, shapes, c, R, reach, boxes):
                 fits = False  # left over from faster motion: shrink, or it gathers idle pairs
         if fits:
             continue
-        changed += 1
+        boxes.changed[collider] = True
+        count += 1
         for row in range(3):
             low, high = _extent(colliders, shapes, c, R, collider, row)
             boxes.low[collider, row] = low - reach[i] - slack
             boxes.high[collider, row] = high + reach[i] + slack
-    return changed
-
-
-@inlined
-def _value(boxes, axis, endpoint):
-    body = endpoint >> 1
-    return boxes.high[body, axis] if endpoint & 1 else boxes.low[body, axis]
+    return count
 
 
 @kernel
 def update_pairs(layers, mask, apart, owner, mobile, boxes, pairs):
-    """Sort the endpoints by insertion and change the overlap table at each exchange.
+    """Sort the endpoints by insertion, add pairs where endpoints are exchanged, remove those now apart.
 
     Returns:
         STATUS_OK, or STATUS_FULL where the table must grow and `find_all_pairs` must run.
     """
-    status = STATUS_OK
+    status, n, value = STATUS_OK, boxes.low.shape[0], boxes.value
+    for slot in range(pairs.counter[HIGH]):
+        a, b = np.int64(pairs.collider[slot, 0]), np.int64(pairs.collider[slot, 1])
+        # What lies behind the boxes are triangles of meshes.
+        if 0 <= a and b < n and (boxes.changed[a] or boxes.changed[b]) and not _overlap(boxes, a, b):
+            remove_pair(pairs, a, b)
     for axis in range(3):
         order = boxes.endpoint[axis]
-        for i in range(1, order.shape[0]):
-            moving = order[i]
-            value = _value(boxes, axis, moving)
+        for k in range(2 * n):
+            collider = order[k] >> 1
+            value[k] = boxes.high[collider, axis] if order[k] & 1 else boxes.low[collider, axis]
+        for i in range(1, 2 * n):
+            moving, at = order[i], value[i]
             k = i - 1
-            while k >= 0 and _value(boxes, axis, order[k]) > value:
+            while k >= 0 and value[k] > at:
                 passed = order[k]
-                order[k + 1] = passed
+                order[k + 1], value[k + 1] = passed, value[k]
                 k -= 1
-                if (moving & 1) == (passed & 1):
-                    continue
-                a, b = min(moving >> 1, passed >> 1), max(moving >> 1, passed >> 1)
-                if moving & 1:  # a maximum moved below a minimum: apart on this axis
-                    remove_pair(pairs, a, b)
-                elif _overlap(boxes, a, b) and _may_collide(layers, mask, apart, owner, mobile, a, b):
-                    status = max(status, add_pair(pairs, a, b))
-            order[k + 1] = moving
+                if (moving & 1) < (passed & 1):  # a minimum moved below a maximum: together on this axis
+                    a, b = min(moving >> 1, passed >> 1), max(moving >> 1, passed >> 1)
+                    if _overlap(boxes, a, b) and _may_collide(layers, mask, apart, owner, mobile, a, b):
+                        status = max(status, add_pair(pairs, a, b))
+            order[k + 1], value[k + 1] = moving, at
     return status
 
 
@@ -202,8 +204,9 @@ class BroadPhase:
         self._scratch = np.zeros(6), np.zeros(STACK, np.int64)
         self.who = (model.layers, model.collides_with, apart, colliders.body, mobile)  # may collide with whom
         self.boxes = SortedBoxes(
-            np.full((n, 3), np.inf), np.full((n, 3), -np.inf), np.zeros((3, 2 * n), np.int64)
-        )
+            np.full((n, 3), np.inf), np.full((n, 3), -np.inf), np.zeros((3, 2 * n), np.int64),
+            np.zeros(2 * n), np.zeros(n, np.bool_),
+        )  # fmt: skip
         self._bound_planes(state)
         self.pairs = empty_pairs(larger(n), larger(0))
         self._sorted = False
