@@ -132,7 +132,7 @@ def update_pairs(layers, mask, apart, owner, mobile, boxes, pairs):
     for slot in range(pairs.counter[HIGH]):
         a, b = np.int64(pairs.collider[slot, 0]), np.int64(pairs.collider[slot, 1])
         # What lies behind the boxes are triangles of meshes.
-        if 0 <= a and b < n and (boxes.changed[a] or boxes.changed[b]) and not _overlap(boxes, a, b):
+        if a >= 0 and b < n and (boxes.changed[a] or boxes.changed[b]) and not _overlap(boxes, a, b):
             remove_pair(pairs, a, b)
     for axis in range(3):
         order = boxes.endpoint[axis]
