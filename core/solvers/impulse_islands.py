@@ -94,7 +94,9 @@ def recall_solve(solve: SolveScratch, memory: tuple[np.ndarray, ...]) -> None:
 # Sweeps end when no contact changes by more than this part of the tolerance; in an island that moves,
 # the second will do when the sweeps allowed are used up.
 SETTLED, ENOUGH = 1e-2, 1e-1
-ENOUGH_IN_MOTION = 0.5  # the same for a large island in motion, whose next step will be another
+# The same for an island of more than MANY contacts in motion, whose next step will be another: there Newton's
+# method takes far longer than all the sweeps allowed, and so often finds all of it changed in the next step.
+ENOUGH_IN_MOTION, MANY = 0.5, 50
 # An island is calm where no contact moves faster than this many times what gravity adds in a step.
 # What sweeps leave there would be seen as a shiver, so it goes to Newton's method at once; a heap, whose
 # iterations each take as long as many sweeps, only where it may come to rest. Below the second speed sweeps
@@ -212,15 +214,17 @@ def sweep_islands(
         only = solve.outcome[island] == SWEEPS_ONLY
         if calm and not only:
             continue
-        settled, enough = SETTLED * tolerance, ENOUGH * tolerance
+        settled, enough, most = SETTLED * tolerance, ENOUGH * tolerance, min(FIRST_SWEEPS, max_sweeps)
         if heap and not calm:
             only, enough = True, ENOUGH_IN_MOTION * tolerance
             settled = enough
             if speed < SOON_CALM * gravity_speed:  # or it would never be calm
                 settled = min(enough, 0.25 * CALM * gravity_speed * h)
+        elif last - first > MANY and not calm:
+            enough, most = ENOUGH_IN_MOTION * tolerance, max_sweeps
         residual, sweeps = sweep_island(
             masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS, settled,
-            max_sweeps if only else min(FIRST_SWEEPS, max_sweeps), solve.gap, solve.packed, mean, board,
+            max_sweeps if only else most, solve.gap, solve.packed, mean, board,
         )  # fmt: skip
         report[SWEEPS] += sweeps
         if residual <= enough or only:
