@@ -1,0 +1,41 @@
+"""Tables: zeros of any size, which belong to this process alone."""
+
+import os
+
+import numpy as np
+import pytest
+from topple.tables import HUGE, LARGE, is_short, larger, table, table_of
+
+
+@pytest.mark.parametrize("count", [0, 3, LARGE // 8, HUGE // 8 + 1])
+def test_is_zero_and_can_be_written(count):
+    made = table((count, 3), np.float64)
+    assert made.shape == (count, 3)
+    assert made.dtype == np.float64
+    assert made.flags.carray  # in C's order, aligned, writeable
+    assert not made.any()
+    made += 1.0
+    assert made.sum() == 3 * count
+
+
+@pytest.mark.parametrize("count", [3, LARGE])
+def test_of_a_value(count):
+    assert (table_of(-1, count, np.int32) == -1).all()
+    assert np.isneginf(table_of(-np.inf, count)).all()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_what_a_child_writes_is_its_own():
+    made = table(LARGE, np.int64)
+    child = os.fork()
+    if child == 0:
+        made[:] = 1
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert not made.any()
+
+
+@pytest.mark.parametrize("capacity", [0, 10, 1000])
+def test_a_grown_table_is_not_short(capacity):
+    assert is_short(capacity, capacity)
+    assert not is_short(larger(capacity), capacity)
