@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 LARGE = 1 << 16  # bytes from which an array has pages of its own
-HUGE = 1 << 22  # and from which it asks for huge ones, as numpy does: of those a processor knows more
+HUGE = 1 << 22  # and from which for huge pages, as numpy's own: fewer addresses to look up
 PRIVATE: dict[str, Any] = {} if os.name == "nt" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}
 
 

@@ -50,7 +50,7 @@ class SolveScratch(NamedTuple):
     gap: np.ndarray  # [m] (c,) gaps before arms rotate
     settles: np.ndarray  # (bodies,) comes to rest in this step
     held: np.ndarray  # (bodies,) held at rest in this step, and from then on in the last
-    limit: np.ndarray  # [m/s] (bodies,) speed above which what animated bodies jam follows its mean velocity
+    limit: np.ndarray  # [m/s] (bodies,) speed, turning included, above which a jammed body follows its mean
     jammed: np.ndarray  # (bodies,) in an island that animated bodies jam
     contact_count: np.ndarray  # (bodies,) contacts of each body in the last step
     found: np.ndarray  # (bodies, 6) mean velocities of before, to come back to
@@ -94,8 +94,8 @@ def recall_solve(solve: SolveScratch, memory: tuple[np.ndarray, ...]) -> None:
 # Sweeps end when no contact changes by more than this part of the tolerance; in an island that moves,
 # the second will do when the sweeps allowed are used up.
 SETTLED, ENOUGH = 1e-2, 1e-1
-# The same for an island of more than MANY contacts in motion, whose next step will be another: there Newton's
-# method takes far longer than all the sweeps allowed, and so often finds all of it changed in the next step.
+# The same for an island of more than MANY contacts in motion, whose next step will be another: in a heap that
+# breaks up into groups of some hundred Newton's method took three times as long as all the sweeps allowed.
 ENOUGH_IN_MOTION, MANY = 0.5, 50
 # An island is calm where no contact moves faster than this many times what gravity adds in a step.
 # What sweeps leave there would be seen as a shiver, so it goes to Newton's method at once; a heap, whose

@@ -15,14 +15,13 @@ from .impulse_contacts import gap_rate
 from .impulse_rest import fastest_body, touches_animated
 from .impulse_sweeps import BENT, ROUNDS, sweep_island
 
-SQUEEZED = (
-    5.0  # tolerances by which a contact would end too deep, or is too deep in a body that no force moves
-)
+# Tolerances by which a contact would end too deep, or is too deep in a body that no force moves.
+SQUEEZED = 5.0
 # Impulses so many times what would stop the island say that it is jammed: what they leave over is round-off.
 # Fewer will do where they also make a body so many times faster than all there was before.
 WEDGED, FLUNG = 100.0, 2.0
-# No body gets faster in a step than so many times all there was before: what an animated body hits without
-# loss, twice its speed, and what that hits twice the speed of that.
+# No body gets faster in a step, turning included, than so many times all there was before: what an animated
+# body hits without loss, twice its speed, and what that hits twice the speed of that.
 FASTER = 4.0
 # Impulses on a body so many times what would stop it are those of a press: what they leave over says little.
 PRESSED = 5.0
@@ -131,18 +130,20 @@ def _limit_speed(masses, body, limit, mean):
 
 
 @inner
-def _limit_speeds(masses, islands, island, limit, mean, limit_out):
-    """Let no body of an island go faster than `limit` [m/s], in the step and after it."""
-    for k in range(islands.body_start[island], islands.body_start[island + 1]):
-        body = islands.body[k]
-        limit_out[body] = limit
-        _limit_speed(masses, body, limit, mean)
-
-
-@inner
 def _own_limit(masses, body, animated_speed, start):
     """Speed that a jam may leave a body [m/s]: its own before the step, or that of what jams it."""
     return max(animated_speed, _energetic_speed(masses, body, start[body]))
+
+
+@inner
+def _limit_speeds(masses, islands, island, animated_speed, start, mean, limit_out):
+    """Let no body of an island go FASTER than all there was before, in the step and after it."""
+    first, last, limit = islands.body_start[island], islands.body_start[island + 1], 0.0
+    for k in range(first, last):
+        limit = max(limit, FASTER * _own_limit(masses, islands.body[k], animated_speed, start))
+    for k in range(first, last):
+        limit_out[islands.body[k]] = limit
+        _limit_speed(masses, islands.body[k], limit, mean)
 
 
 @inner
@@ -179,7 +180,7 @@ def follow_mean(masses, state, mean, limit):
     """Let bodies faster than their limit go on with the mean velocities of the step: impulses are no guide.
 
     Args:
-        limit: Of each body [m/s], shape (n,).
+        limit: Of each body [m/s], shape (n,): of the speed that has the energy of its motion and turning.
     """
     for i in range(limit.shape[0]):
         if limit[i] == math.inf:
@@ -195,24 +196,40 @@ def follow_mean(masses, state, mean, limit):
 
 
 @inner
-def _limit_jam(masses, contacts, rows, islands, island, driven, start, mean, solve):
-    """Limit the speeds of an island that animated bodies move, by `driven` [m/s] where they jam it."""
-    speed = max(driven, fastest_body(islands, island, start))
+def _limit_jam(masses, contacts, rows, islands, island, animated_speed, start, mean, solve):
+    """Limit the speeds in an island that animated bodies move, by `animated_speed` [m/s] in a jam."""
+    speed = max(animated_speed, fastest_body(islands, island, start))
     pressure = _pressure(masses, rows, islands, island, speed)
     wedged = pressure > (FLUNG if fastest_body(islands, island, mean) > FLUNG * speed else WEDGED)
     if wedged:
         _drop_impulses(rows, islands, island)
     if pressure > FLUNG:
         _note_jam(islands, island, solve.jammed)
-    if pressure > FLUNG or _shoots_pressed(masses, contacts, rows, islands, island, driven, start, mean):
-        _limit_jammed(masses, islands, island, driven, 0.0 if wedged else 1.0, start, mean, solve.limit)
+    if pressure > FLUNG or _shoots_pressed(
+        masses, contacts, rows, islands, island, animated_speed, start, mean
+    ):
+        _limit_jammed(
+            masses, islands, island, animated_speed, 0.0 if wedged else 1.0, start, mean, solve.limit
+        )
     else:
-        _limit_speeds(masses, islands, island, FASTER * speed, mean, solve.limit)
+        _limit_speeds(masses, islands, island, animated_speed, start, mean, solve.limit)
 
 
 @inner
 def _let_in(
-    masses, contacts, rows, islands, island, h, tolerance, max_sweeps, driven, start, mean, solve, board
+    masses,
+    contacts,
+    rows,
+    islands,
+    island,
+    h,
+    tolerance,
+    max_sweeps,
+    animated_speed,
+    start,
+    mean,
+    solve,
+    board,
 ):
     """Solve an island anew, with soft contacts where it is squeezed."""
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
@@ -230,7 +247,7 @@ def _let_in(
         masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS, 1e-2 * tolerance,
         max_sweeps, solve.gap, solve.packed, mean, board,
     )  # fmt: skip
-    _limit_jammed(masses, islands, island, driven, 1.0, start, mean, solve.limit)
+    _limit_jammed(masses, islands, island, animated_speed, 1.0, start, mean, solve.limit)
 
 
 @inner
@@ -257,11 +274,11 @@ def give_way(
         animated, inside = _what_squeezes(contacts, rows, islands, island, any_animated, deep, mean)
         if not animated and not inside:
             continue
-        driven = _animated_speed(contacts, islands, island, gravity_speed, mean)
+        animated_speed = _animated_speed(contacts, islands, island, gravity_speed, mean)
         if _shortfall(contacts, rows, islands, island, h, mean) > deep:
             _let_in(
-                masses, contacts, rows, islands, island, h, tolerance, max_sweeps, driven, start, mean,
-                solve, board,
+                masses, contacts, rows, islands, island, h, tolerance, max_sweeps, animated_speed, start,
+                mean, solve, board,
             )  # fmt: skip
         elif animated:
-            _limit_jam(masses, contacts, rows, islands, island, driven, start, mean, solve)
+            _limit_jam(masses, contacts, rows, islands, island, animated_speed, start, mean, solve)
