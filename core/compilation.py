@@ -3,9 +3,9 @@
 Numba compiles one function at a time however many threads ask, so the kernels come in parts that are
 compiled side by side, by two processes that take about as long: collision, which both solvers need, with what
 the impulse solver does after the impulses, and the solver.
-The folder of compiled kernels hands them over. In processes of their own LLVM can also be told to do without
-what costs a quarter of its time and makes no kernel faster (measured); numba has one such level for a whole
-process, which is its user's. Where no other process can be had, this one compiles everything.
+The folder of compiled kernels hands them over. In processes of their own LLVM and numba can also be told to
+do without what costs a third of the time and makes no kernel faster (measured), which in this one is its
+user's to say. Where no other process can be had, this one compiles everything.
 """
 
 import atexit
@@ -56,7 +56,7 @@ from .solvers.impulse import ImpulseSolver, build_pipeline
 # What the processes run: the core under the name it has here (in Blender a long one, of packages that only
 # Blender can import), so that all find each other's kernels.
 _PROCESS = """
-import gc, importlib.util, sys, types
+import gc, importlib.util, os, sys, types
 name, folder, *functions = sys.argv[1:]
 parents = name.split(".")[:-1]
 for i in range(len(parents)):
@@ -68,8 +68,11 @@ spec = importlib.util.spec_from_file_location(
 sys.modules[name] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(sys.modules[name])
 gc.disable()
+compilation = importlib.import_module(name + ".compilation")
+compilation.jit.compile_kernels_only()
 for function in functions:
-    getattr(importlib.import_module(name + ".compilation"), function)()
+    getattr(compilation, function)()
+os._exit(0)  # Python would look through millions of objects for garbage first: a twentieth of the time
 """
 Part = Literal["collision", "motion", "impulse", "analytic"]
 _OPTIMIZATION = "1"  # LLVM's level in these processes

@@ -13,13 +13,14 @@ import os
 import platform
 import shutil
 import sys
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numba
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import cgutils, codegen, cpu, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
@@ -152,6 +153,40 @@ def merged(function: Callable) -> Callable:
     A chain of large functions is otherwise compiled once more at each of its links.
     """
     return _compile(function, _nrt=False, inline="always")
+
+
+def compile_kernels_only() -> None:
+    """Have numba make machine code of kernels only, not of each function that is a part of them as well.
+
+    It would optimize and translate every such function for itself, then again within each kernel: a fifth of
+    the time. Numba itself is changed: this is for a process that compiles and does nothing else.
+    """
+    library: Any = codegen.CPUCodeLibrary
+    context: Any = cpu.CPUContext
+    get_executable, make_function = context.get_executable, cpu._dynfunc.make_function
+    optimize, finish = library._optimize_final_module, library._finalize_final_module
+    parts: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def get_executable_of_kernel(self: Any, code: Any, function: Any, environment: Any) -> Any:
+        is_kernel = any(f.name == function.llvm_cpython_wrapper_name for f in code._final_module.functions)
+        if is_kernel or code._finalized:  # or it comes from the disk
+            return get_executable(self, code, function, environment)
+        parts.add(code)
+        code._ensure_finalized()
+        name = function.qualname.split(".")[-1]
+        return make_function(function.lookup_module(), name, "", 0, environment, (code,))
+
+    def optimize_kernel(self: Any) -> None:
+        if self not in parts:
+            optimize(self)
+
+    def finish_kernel(self: Any) -> None:
+        if self not in parts:
+            finish(self)
+        self._finalized = True
+
+    context.get_executable = get_executable_of_kernel
+    library._optimize_final_module, library._finalize_final_module = optimize_kernel, finish_kernel
 
 
 # What threads share: words of arrays of 64-bit integers, read and written one after the other by all. ------

@@ -114,5 +114,6 @@ if __name__ == "__main__":
     else:
         from topple import compilation
 
+        compilation.jit.compile_kernels_only()
         getattr(compilation, sys.argv[1])()
         print(kernels_of_several_signatures())

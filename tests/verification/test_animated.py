@@ -49,8 +49,8 @@ def test_squeezed_is_reported_and_does_not_fly(bodies, half, speed, figure):
     """Impulse: what two plates squeeze stays near their speed, and is named.
 
     Nothing can keep apart what has no room: it overlaps by what the plates came too far, 0.05 m each, stays
-    where it is while they wait, and lies still when they are open again. Plates that meet it in the same instant
-    leave no answer to the collision: it is thrown askew, the more the faster they are, and settles by
+    where it is while they wait, and lies still when they are open again. Plates that meet it in the same
+    instant leave no answer to the collision: it is thrown askew, the more the faster they are, and settles by
     millimetres while it is squeezed.
     """
     scene, times = between_plates(*bodies(), half=half, speed=speed, reach=0.05)
