@@ -50,6 +50,7 @@ from .solvers.analytic_rest import slip_along
 from .solvers.analytic_rows import match_contacts
 from .solvers.choice import SolverChoice, resolve_solver
 from .solvers.cone_newton import projection_derivative, sweep_contacts
+from .solvers.contact_events import describe_contacts
 from .solvers.friction_cone import SWEEPS, solve_cone
 from .solvers.impulse import ImpulseSolver, build_pipeline
 
@@ -178,6 +179,9 @@ def compile_motion() -> None:
     pipeline.stop_at_obstacles(h)
     pipeline.move(h, 0)
     pipeline.note_events()
+    contacts, none = pipeline.contacts, np.zeros(0, np.int64)
+    state, velocity = pipeline.state, pipeline.plan.start
+    describe_contacts(contacts.body, contacts.arm, contacts.normal, none, state.c, velocity, np.zeros((0, 8)))
     pipeline.repair_positions(h)
     pipeline.project_positions()
 

@@ -5,7 +5,8 @@ import numpy as np
 from ..collision.contact_set import ContactSet
 from ..collision.pairs import HIGH, OVERLAPS_SENSOR, PairTable
 from ..dynamics.contact_rows import ContactRows
-from ..jit import kernel
+from ..jit import inlined, kernel
+from ..math3 import vec3
 from ..report import ContactEvent, EventKind
 from ..tables import larger
 
@@ -54,6 +55,40 @@ def list_touching(
         impulse_out[pair] += impulse
 
 
+@kernel
+def describe_contacts(body_of, arm, normal, chosen, place, velocity, values_out):
+    """Where contacts are, how the surfaces lie there and how fast they met: seven columns from the second on.
+
+    Args:
+        body_of, arm, normal: Of each contact.
+        chosen: Contacts to describe, negative where there is none.
+        place, velocity: See `EventLog.note`.
+    """
+    for i in range(chosen.shape[0]):
+        c = chosen[i]
+        if c < 0:
+            continue
+        a, b = body_of[c, 0], body_of[c, 1]
+        r_a, r_b = vec3.load(arm[c], 0), vec3.load(arm[c], 1)
+        v_a = _surface_velocity(velocity, a, r_a)
+        v_b = _surface_velocity(velocity, b, r_b)
+        # The slower one has gone less far since they met.
+        is_a = vec3.dot(v_a, v_a) <= vec3.dot(v_b, v_b)
+        point = vec3.add(vec3.load(place, a if is_a else b), r_a if is_a else r_b)
+        sign = 1.0 if a < b else -1.0  # events name the lower body first
+        for k in range(3):
+            values_out[i, 1 + k] = point[k]
+            values_out[i, 4 + k] = sign * normal[c, k]
+        values_out[i, 7] = vec3.norm(vec3.subtract(v_a, v_b))
+
+
+@inlined
+def _surface_velocity(velocity, body, r):
+    """Velocity of the point of a body at the arm r [m/s]."""
+    v = velocity[body]
+    return vec3.add((v[0], v[1], v[2]), vec3.cross((v[3], v[4], v[5]), r))
+
+
 class EventLog:
     """Compares the touching pairs of bodies of each step with those of the step before."""
 
@@ -67,6 +102,7 @@ class EventLog:
             persisting: Impulse [N s] in a step from which on pairs that stay in touch are noted, if at all.
         """
         self.names, self.owner, self.senses, self.persisting = names, owner, senses, persisting
+        self.has_compounds = len(np.unique(owner)) < len(owner)
         self._rows = [np.zeros(0, ROW)]  # what was noted, one array after the other
         self._last = np.zeros(0, np.int64)  # of each slot: the pair of bodies that touched, or -1
         self._impulse, self._contact = np.zeros(0), np.zeros(0, np.int64)  # scratch: see `list_touching`
@@ -91,8 +127,11 @@ class EventLog:
         changed = np.flatnonzero(now != before)
         if self.persisting is None and len(changed) == 0:
             return
-        begun, ended = _only_in(now, before, changed), _only_in(before, now, changed)
-        # A pair that begins to touch did so in none of its slots: a compound has several.
+        # A pair that begins to touch did so in none of its slots: a compound has several. Others have one,
+        # which may be another slot now, and then both have changed.
+        where = slice(None) if self.has_compounds else changed
+        begun = _only_in(now[changed], before[where])
+        ended = _only_in(before[changed], now[where])
         noted = changed[_is_in(now[changed], begun)] if self.persisting is None else np.flatnonzero(now >= 0)
         self._note_contacts(time, now, noted, begun, contacts, rows, place, velocity)
         self._append(time, np.full(len(ended), KINDS.index("end")), ended, np.zeros((len(ended), 8)))
@@ -139,8 +178,7 @@ class EventLog:
             pair, impulse, chosen, known = pair[noted], impulse[noted], chosen[noted], known[noted]
         values = np.zeros((len(pair), 8))
         values[:, 0] = impulse
-        at = chosen >= 0
-        values[at, 1:] = _at_contacts(contacts, chosen[at], place, velocity)
+        describe_contacts(contacts.body, contacts.arm, contacts.normal, chosen, place, velocity, values)
         self._append(time, np.where(known, KINDS.index("persist"), KINDS.index("begin")), pair, values)
 
     def _append(self, time: float, kind: np.ndarray, pair: np.ndarray, values: np.ndarray) -> None:
@@ -179,26 +217,11 @@ class EventLog:
         self._rows = [rows]
 
 
-def _at_contacts(
-    contacts: ContactSet, chosen: np.ndarray, place: np.ndarray, velocity: np.ndarray
-) -> np.ndarray:
-    """Where contacts are, how the surfaces lie there and how fast they met: shape (k, 7)."""
-    body, arm = contacts.body[chosen], contacts.arm[chosen]
-    sign = np.where(body[:, 0] < body[:, 1], 1.0, -1.0)  # events name the lower body first
-    surface = velocity[body, :3] + np.cross(velocity[body, 3:], arm)
-    slower = (surface * surface).sum(axis=2).argmin(axis=1)  # it has gone less far since they met
-    k = np.arange(len(chosen))
-    point = place[body[k, slower]] + arm[k, slower]
-    speed = np.linalg.norm(surface[:, 0] - surface[:, 1], axis=1)
-    return np.column_stack([point, sign[:, None] * contacts.normal[chosen], speed])
-
-
-def _only_in(table: np.ndarray, other: np.ndarray, changed: np.ndarray) -> np.ndarray:
-    """Pairs of a table that another has in no slot, in ascending order; they differ in slots `changed`."""
-    keys = np.unique(table[changed])
+def _only_in(keys: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Pairs of bodies that are among the keys and not among the others, in ascending order."""
+    keys = np.unique(keys)
     keys = keys[np.searchsorted(keys, 0) :]
-    there = other[other >= 0]
-    return keys[~_is_in(keys, np.unique(there[_is_in(there, keys)]))]
+    return keys[~_is_in(keys, np.sort(others[_is_in(others, keys)]))]
 
 
 def _sums(keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -210,7 +233,7 @@ def _sums(keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def _is_in(keys: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Which of the keys are among the others, which are in ascending order, each once."""
+    """Which of the keys are among the others, which are in ascending order."""
     if len(others) == 0:
         return np.zeros(len(keys), bool)
     place = np.minimum(np.searchsorted(others, keys), len(others) - 1)
