@@ -94,9 +94,10 @@ def recall_solve(solve: SolveScratch, memory: tuple[np.ndarray, ...]) -> None:
 # Sweeps end when no contact changes by more than this part of the tolerance; in an island that moves,
 # the second will do when the sweeps allowed are used up.
 SETTLED, ENOUGH = 1e-2, 1e-1
-# The same for an island of more than MANY contacts in motion, whose next step will be another: in a heap that
-# breaks up into groups of some hundred Newton's method took three times as long as all the sweeps allowed.
-ENOUGH_IN_MOTION, MANY = 0.5, 50
+# The same for a heap in motion, whose next step will be another, and for other islands of more than MANY
+# contacts in motion: in a heap that breaks up into groups of some hundred Newton's method took three times as
+# long as all the sweeps allowed; where more is left than this, putting positions right takes the gain back.
+ENOUGH_IN_MOTION, ENOUGH_OF_MANY, MANY = 0.5, 0.25, 50
 # An island is calm where no contact moves faster than this many times what gravity adds in a step.
 # What sweeps leave there would be seen as a shiver, so it goes to Newton's method at once; a heap, whose
 # iterations each take as long as many sweeps, only where it may come to rest. Below the second speed sweeps
@@ -221,7 +222,7 @@ def sweep_islands(
             if speed < SOON_CALM * gravity_speed:  # or it would never be calm
                 settled = min(enough, 0.25 * CALM * gravity_speed * h)
         elif last - first > MANY and not calm:
-            enough, most = ENOUGH_IN_MOTION * tolerance, max_sweeps
+            enough, most = ENOUGH_OF_MANY * tolerance, max_sweeps
         residual, sweeps = sweep_island(
             masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS, settled,
             max_sweeps if only else most, solve.gap, solve.packed, mean, board,
