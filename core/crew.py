@@ -21,11 +21,12 @@ import numpy as np
 from .jit import RUNS_AS_PYTHON, add_to_word, inlined, inner, load_word, pause, store_word
 
 MOST_THREADS = 4  # more have not been measured
-LEADER = 0
+LEADER = np.int64(0)  # typed: a literal would compile what it is passed to once more
 # Words of a board, each on cache lines of its own.
 LEFT, DONE, OVER, TASK, WORDS = 0, 16, 32, 48, 64
 NUMBERS, MOST_PIECES = 16, 64
-IDLE = 3000  # looks at a board in vain (some 0.1 ms) after which a thread leaves it for a while
+ONLY = np.int64(0)  # the task of a kernel that has but one
+IDLE = 20_000  # looks at a board in vain (some 0.7 ms) after which a thread leaves it for a while
 REST, LONGEST_REST = 1e-4, 2e-3  # [s] that it then sleeps, and twice as long each time up to
 NEVER_DONE = 1 << 40  # more pieces than any task has: a thread has failed, with one in hand perhaps
 
@@ -83,6 +84,19 @@ def wait_for_all(board, pieces):
 def is_over(board):
     """Whether the leader has finished."""
     return load_word(board.word, OVER) != 0
+
+
+@inner
+def next_piece(board, thread):
+    """A piece to do now, or a negative number: the leader then waits until all are done, the others return.
+
+    That is where none is left, for the others none has come for a while, or all is over.
+    """
+    piece, idle = take_piece(board), 0
+    while piece < 0 and thread != LEADER and idle < IDLE and not is_over(board):
+        pause()
+        piece, idle = take_piece(board), idle + 1
+    return piece
 
 
 class Crew:

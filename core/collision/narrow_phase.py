@@ -13,19 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..crew import (
-    IDLE,
-    LEADER,
-    MOST_PIECES,
-    TASK,
-    is_over,
-    piece_done,
-    put_up,
-    take_piece,
-    wait_for_all,
-)
+from ..crew import LEADER, MOST_PIECES, TASK, next_piece, piece_done, put_up, wait_for_all
 from ..geometry.shape_table import CAPSULE, DISCS, MESH, PLANE, SPHERE, TRIANGLE, ShapeTable
-from ..jit import inlined, inner, kernel, merged, pause
+from ..jit import inlined, inner, kernel, merged
 from ..math3 import mat3, vec3
 from . import gjk
 from .contact_set import CARRIED_ON, PAIRS, ContactSet, empty_contacts
@@ -361,13 +351,13 @@ def detect_contacts(
         Number of contact points, or -1 where `contacts` or `pairs` has no room for them (make some and call
         again).
     """
-    high, pieces, task, total, idle = pairs.counter[HIGH], _piece_count(shapes, pairs), LOOK, np.int64(0), 0
+    high, pieces, task, total = pairs.counter[HIGH], _piece_count(shapes, pairs), LOOK, np.int64(0)
     if thread == LEADER:
         follow(trace, c, R)
         scratch.movers.count[0], scratch.movers.count[1] = 0, 0
         put_up(board, task, pieces)
     while True:
-        piece = take_piece(board)
+        piece = next_piece(board, thread)
         if piece >= 0:
             first, last, tally = high * piece // pieces, high * (piece + 1) // pieces, board.tally[piece]
             if board.word[TASK] == WRITE:
@@ -379,8 +369,9 @@ def detect_contacts(
                     scratch, tally,
                 )  # fmt: skip
             piece_done(board)
-            idle = 0
-        elif thread == LEADER:
+        elif thread != LEADER:
+            return np.int64(0)
+        else:
             wait_for_all(board, pieces)
             if task == WRITE:
                 return total
@@ -388,8 +379,3 @@ def detect_contacts(
             if total < 0:
                 _give_up(pairs)
                 return total
-        else:
-            idle += 1
-            if idle > IDLE or is_over(board):
-                return np.int64(0)
-            pause()

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..crew import LEADER, MOST_PIECES, ONLY, next_piece, piece_done, put_up, wait_for_all
 from ..jit import inlined, inner, kernel
 from ..math3 import mat3, vec3
 from ..tables import table, table_of
@@ -22,6 +23,7 @@ HEADROOM, SLACKENED = 2.0, 16.0
 # The stiffest spring, in units of its effective mass' inverse: it bears loads of 10^7 times that mass. The
 # load of a body squeezed between animated ones has no bound.
 STIFFEST = 1e-9
+PIECE = 256  # contacts to a piece
 
 
 class ContactRows(NamedTuple):
@@ -96,16 +98,16 @@ def effective_mass(masses, contacts, c, frame, K_out):
 
 
 @inner
-def _soften(contacts, count, softness, sink, stiffening, rows):
-    """Compliance of every contact: soft, but under a heavy load so stiff that it sinks in by little.
+def _soften(contacts, first, end, softness, sink, stiffening, rows):
+    """Compliance of some pairs' contacts: soft, but under a heavy load so stiff that they sink in by little.
 
     A pair keeps its stiffness while the load is within bounds: springs that followed every change of their
     load would have no length at rest to come back to, and swing for ever.
     """
-    first, most = 0, softness / sink
-    while first < count:
+    most = softness / sink
+    while first < end:
         slot, last, need = contacts.slot[first], first, 0.0
-        while last < count and contacts.slot[last] == slot:
+        while last < end and contacts.slot[last] == slot:
             need = max(need, rows.K[last, 0] * rows.impulse[last, 0])
             last += 1
         need *= most
@@ -122,32 +124,10 @@ def _soften(contacts, count, softness, sink, stiffening, rows):
         first = last
 
 
-@kernel
-def prepare_rows(
-    friction,
-    restitution,
-    masses,
-    contacts,
-    count,
-    looks,
-    allowance,
-    stiffening,
-    multiply,
-    softness,
-    sink,
-    rows,
-):
-    """Fill the rows of all contact points; impulses of the last step are taken into their frames.
-
-    Args:
-        friction, restitution: Of the bodies, shapes (n, 2) and (n,).
-        looks: How often each pair was looked at so far.
-        allowance: Overlap forgiven to each pair [m].
-        stiffening: Of each pair; brought up to date.
-        softness: Compliance of a contact in units of its K_nn.
-        sink: How far a contact may sink in under the load of the last step, per step [m/s].
-    """
-    for c in range(count):
+@inner
+def _fill_rows(friction, restitution, masses, contacts, first, last, looks, allowance, multiply, rows):
+    """Fill the rows of some contact points, but for their springs."""
+    for c in range(first, last):
         a, b = contacts.body[c, 0], contacts.body[c, 1]
         if rows.asleep[c]:
             n = vec3.load(contacts.normal, c)
@@ -174,7 +154,45 @@ def prepare_rows(
         rows.gap[c] = contacts.separation[c] + allowance[slot]
         for k in range(3):
             rows.collision[c, k] = 0.0
-    _soften(contacts, count, softness, sink, stiffening, rows)
+
+
+@inlined
+def _pair_after(slot, c, count):
+    """The first contact from `c` on that begins a pair's."""
+    while 0 < c < count and slot[c] == slot[c - 1]:
+        c += 1
+    return c
+
+
+@kernel
+def prepare_rows(
+    friction, restitution, masses, contacts, count, looks, allowance, stiffening, multiply, softness, sink,
+    rows, board, thread,
+):  # fmt: skip
+    """Fill the rows of all contact points; impulses of the last step are taken into their frames.
+
+    Args:
+        friction, restitution: Of the bodies, shapes (n, 2) and (n,).
+        looks: How often each pair was looked at so far.
+        allowance: Overlap forgiven to each pair [m].
+        stiffening: Of each pair; brought up to date.
+        softness: Compliance of a contact in units of its K_nn.
+        sink: How far a contact may sink in under the load of the last step, per step [m/s].
+        board, thread: See `crew`: several threads share the pairs.
+    """
+    pieces = min(max(count // PIECE, 1), MOST_PIECES)
+    if thread == LEADER:
+        put_up(board, ONLY, pieces)
+    piece = next_piece(board, thread)
+    while piece >= 0:
+        first = _pair_after(contacts.slot, count * piece // pieces, count)
+        last = _pair_after(contacts.slot, count * (piece + 1) // pieces, count)
+        _fill_rows(friction, restitution, masses, contacts, first, last, looks, allowance, multiply, rows)
+        _soften(contacts, first, last, softness, sink, stiffening, rows)
+        piece_done(board)
+        piece = next_piece(board, thread)
+    if thread == LEADER:
+        wait_for_all(board, pieces)
 
 
 @inlined
@@ -253,46 +271,3 @@ def add_pair_momentum(contacts, c, p, momentum):
 def normal_compliance(rows, c):
     """Compliance along the normal: where the contact penetrates, for the part that is taken back."""
     return rows.compliance[c] * (PUSH if rows.gap[c] < 0.0 else 1.0)
-
-
-@inlined
-def coulomb_step(rows, c, u, p, before, give, compliance, gap_rate):
-    """One Gauss-Seidel update of a contact: new impulse for the relative velocity u.
-
-    Normal: u_n + give p_n >= gap_rate, p_n >= 0, one of them an equality, on the accumulated
-    impulse (condition (2) and eq. 3 of Bender & Schmitt 2006). Friction: the impulse that stops the
-    slip u_t + compliance (p_t - before_t) if it lies inside the static cone; else the projection on
-    the dynamic cone of a step against the slip, whose fixed point opposes the slip exactly
-    (isotropic, no pyramid). The term with `before` is a spring anchored where the contact sticks:
-    a constant load leaves no slip at all, so nothing creeps.
-
-    Args:
-        u: Relative velocity in the contact frame before the update [m/s].
-        p: Accumulated impulse before the update [N s].
-        before: Impulse of the last step [N s].
-        give, compliance: Of the contact's spring along and across the normal [1/kg]; 0 for collisions.
-        gap_rate: Least admissible normal velocity [m/s].
-
-    Returns:
-        The new accumulated impulse.
-    """
-    K = rows.K[c]
-    normal = max(0.0, p[0] + (gap_rate - u[0] - give * p[0]) / (K[0] + give))
-    if rows.friction[c, 0] == 0.0:
-        return normal, 0.0, 0.0
-    change = normal - p[0]
-    u1 = u[1] + K[1] * change + compliance * (p[1] - before[1])
-    u2 = u[2] + K[2] * change + compliance * (p[2] - before[2])
-    k11, k22 = K[3] + compliance, K[5] + compliance
-    det = k11 * k22 - K[4] * K[4]
-    p1 = p[1] - (k22 * u1 - K[4] * u2) / det
-    p2 = p[2] - (k11 * u2 - K[4] * u1) / det
-    limit = rows.friction[c, 0] * normal
-    if p1 * p1 + p2 * p2 > limit * limit:
-        limit = rows.friction[c, 1] * normal
-        step = 2.0 / (k11 + k22 + np.sqrt((k11 - k22) ** 2 + 4.0 * K[4] * K[4]))
-        p1, p2 = p[1] - step * u1, p[2] - step * u2
-        size = np.sqrt(p1 * p1 + p2 * p2)
-        if size > limit:
-            p1, p2 = p1 * limit / size, p2 * limit / size
-    return normal, p1, p2

@@ -35,6 +35,7 @@ from ..geometry.shape_table import Colliders, MeshTrees, ShapeTable
 from ..scene import Scene
 from ..settings import OVERLAP_SPEED, RELATIVE_TOLERANCE
 from ..tables import is_short, larger
+from .collision_round import empty_round
 from .contact_events import EventLog
 from .impulse_collisions import empty_collisions, resolve_collisions
 from .impulse_contacts import apply_impulses, warm_start
@@ -56,7 +57,7 @@ from .impulse_settings import ImpulseSolver
 from .impulse_settle import IN_MOTION
 from .impulse_squeezed import follow_mean
 from .impulse_start import preload, start_at_rest
-from .impulse_sweeps import packed_contacts
+from .impulse_sweeps import PackedContacts, packed_contacts
 from .island_parts import SMALLEST
 
 REPAIR_ROUNDS, DEEP = 60, 0.7  # what is deeper than this part of the tolerance is repaired
@@ -194,8 +195,9 @@ class ImpulsePipeline:
             if preloaded:
                 preload(self, h)
             self._warm_start(h)
-            self._resolve_collisions(h, island_count)
-            self._solve_contacts(h, island_count)
+            packed = packed_contacts(len(self.net), self.contact_count)
+            self._resolve_collisions(h, island_count, packed)
+            self._solve_contacts(h, island_count, packed)
 
     def stop_at_obstacles(self, h: float) -> None:
         """End the step early for bodies that would get through others."""
@@ -306,9 +308,11 @@ class ImpulsePipeline:
         fall = self._gravity_speed(h) * h
         softness = min(SOFTEST, REST_SINK * self.tolerance / fall) if fall > 0.0 else SOFTEST
         pairs = self.broad_phase.pairs
-        prepare_rows(
+        self.crew.run(
+            prepare_rows,
             self.model.friction, self.model.restitution, self.masses, self.contacts, self.contact_count,
             pairs.looks, pairs.allowance, pairs.stiffening, self.multiply, softness, self._sink(h), self.rows,
+            alone=self.contact_count < 2 * SMALLEST,
         )  # fmt: skip
 
     def _gravity_speed(self, h: float) -> float:
@@ -326,20 +330,22 @@ class ImpulsePipeline:
             h, self._gravity_speed(h), self.plan, self.net, self.lasting,
         )  # fmt: skip
 
-    def _resolve_collisions(self, h: float, island_count: int) -> None:
+    def _resolve_collisions(self, h: float, island_count: int, packed: PackedContacts) -> None:
         speed = self._gravity_speed(h)
         floor = 0.1 * self.tolerance / h  # where there is no gravity: slower than this is touching
-        resolve_collisions(
+        self.crew.run(
+            resolve_collisions,
             self.model.kind, self.model.bound, self.masses, self.plan, self.geometry, self.rows, self.islands,
-            island_count, h, max(speed, floor), self.graph, self.collisions,
+            island_count, h, max(speed, floor), self.graph, empty_round(packed),
+            self.collisions, alone=self.contact_count < 2 * SMALLEST,
         )  # fmt: skip
 
-    def _solve_contacts(self, h: float, island_count: int) -> None:
+    def _solve_contacts(self, h: float, island_count: int, packed: PackedContacts) -> None:
         accuracy = NEWTON_ACCURACY * self.tolerance / h
         if self.gravity_size > 0.0:
             accuracy = min(accuracy, 0.5 * REST_FORCE * self._gravity_speed(h))
         report = self.solve_report
-        solve = self.solve._replace(packed=packed_contacts(len(self.net), self.contact_count))
+        solve = self.solve._replace(packed=packed)
         self.crew.run(
             solve_contacts,
             self.masses, self.geometry, self.rows, self.islands, island_count, h, self._gravity_speed(h),

@@ -17,39 +17,32 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dynamics.body_state import DYNAMIC, KINEMATIC
-from ..dynamics.contact_rows import add_pair_impulse, coulomb_step, in_frame, relative_velocity, to_world
-from ..dynamics.islands import group_of
-from ..jit import allocating_inner, allocating_kernel, inlined, inner
+from ..crew import LEADER, TASK, next_piece, piece_done, put_up, wait_for_all
+from ..dynamics.body_state import DYNAMIC
+from ..dynamics.contact_rows import in_frame, relative_velocity
+from ..dynamics.packed_rows import ANCHOR_1, ANCHOR_2, pack_normal, pack_row
+from ..jit import inlined, inner, kernel
 from ..math3 import vec3
 from ..tables import table
+from .collision_round import MANY, group_collisions, has_animated, push, resolve_group, take_back
 
 # A stack passes a blow on by one layer a round. Bodies caught between others collide ever faster; what
 # is left after these rounds is resolved with the lasting contacts, without bouncing.
 MAX_ROUNDS = 30
-MAX_SWEEPS = 60
-# Sweeps end when none changes a velocity by more than this part of the resting limit; in a round of more than
-# MANY contacts, by more than this part of what its group changed most, or after fewer sweeps: what is left
-# still collides in the next round.
-SETTLED, SETTLED_OF_MANY = 1e-3, 1e-4
-MANY, SWEEPS_OF_MANY = 64, 12
+SETTLED = 1e-3  # part of the resting limit by which the last sweep may change a velocity
 # Where the sweeps of a round with animated bodies still change velocities by more than this part of what it
 # changed most, something is squeezed: no impulse would do, and the lasting contacts hold it as they can.
 SQUEEZED = 0.05
 # The approach speed, in units of what gravity adds in one step, below which contact is resting.
 REST_STEPS = 1.05
-
-
-class Round(NamedTuple):
-    """Collisions of one round of an island."""
-
-    contact: np.ndarray  # (c,)
-    resolved: np.ndarray  # (c,) contacts of the round before
-    following: np.ndarray  # (c,) the next collision of the same group, -1 after the last
-    group: np.ndarray  # (c,) the first collision of each group
-    time: np.ndarray  # [s] (c,) within the step
-    target: np.ndarray  # [m/s] (c, 3) aimed change of the frame's velocity: rest after smooth motion
-    impulse: np.ndarray  # [N s] (c, 3) accumulated in this round
+# Tasks on the board: contacts are looked at, groups of collisions resolved, contacts of bodies that these
+# changed looked at again; and how many of each are worth a piece.
+LOOK, RESOLVE, LOOK_AGAIN = (np.int64(task) for task in range(3))
+CONTACTS_OF_PIECE, COLLISIONS_OF_PIECE, BODIES_OF_PIECE, MOST = 256, 24, 24, 16
+# What the leader keeps count of: pieces of the task at hand; contacts to look at, then those that collide at
+# first, and how far these are dealt with; the island at hand, its round, and in this collisions, groups of
+# them and bodies that they changed.
+PIECES, HITS, HIT, ISLAND, ROUND, LISTED, GROUPS, BODIES, COUNTS = range(9)
 
 
 class CollisionScratch(NamedTuple):
@@ -60,9 +53,13 @@ class CollisionScratch(NamedTuple):
     offset: np.ndarray  # (n, 6) minus the sum of velocity changes times their time [m, rad]
     time: np.ndarray  # [s] (n,) time of the last collision of each body in this step
     touched: np.ndarray  # (n,) whether this round changed the body
+    rank: np.ndarray  # (n,) its place among the bodies that the round before changed, -1 for others
     parent: np.ndarray  # (n,) the groups' union-find
-    newest: np.ndarray  # (n,) last collision so far of the group that a body stands for, -1 where none
-    examined: np.ndarray  # (c,) round in which the contact was last looked at
+    group: np.ndarray  # (n,) the group that a body stands for, -1 where none
+    hit: np.ndarray  # (c,) contacts that collide at first, where in the islands' order they stand
+    found: np.ndarray  # (2 c,) those that collide in the next round, where the contacts of each body begin
+    found_count: np.ndarray  # (n,) how many, for each body by rank
+    count: np.ndarray  # (COUNTS,)
 
 
 def empty_collisions(contact_capacity: int, velocity: np.ndarray, offset: np.ndarray) -> CollisionScratch:
@@ -74,23 +71,13 @@ def empty_collisions(contact_capacity: int, velocity: np.ndarray, offset: np.nda
         offset=offset,
         time=np.zeros(n),
         touched=np.zeros(n, np.bool_),
+        rank=np.full(n, -1),
         parent=np.zeros(n, np.int64),
-        newest=np.zeros(n, np.int64),
-        examined=table(contact_capacity, np.int8),
-    )
-
-
-@allocating_inner
-def _empty_round(count):
-    """Room for so many collisions."""
-    return Round(
-        np.empty(count, np.int64),
-        np.empty(count, np.int64),
-        np.empty(count, np.int64),
-        np.empty(count, np.int64),
-        np.empty(count),
-        np.empty((count, 3)),
-        np.empty((count, 3)),
+        group=np.zeros(n, np.int64),
+        hit=table(contact_capacity, np.int32),
+        found=table(2 * contact_capacity, np.int32),
+        found_count=np.zeros(n, np.int64),
+        count=np.zeros(COUNTS, np.int64),
     )
 
 
@@ -99,14 +86,6 @@ def _fastest_point(v, radius):
     """Speed that no point of a body within `radius` of its centre of mass exceeds [m/s]."""
     spin = vec3.norm((v[3], v[4], v[5]))
     return vec3.norm((v[0], v[1], v[2])) + (radius * spin if spin > 0.0 else 0.0)
-
-
-@inlined
-def _normal_speeds(plan, contacts, c, scratch):
-    """Normal velocity of contact `c` without the smooth acceleration, and what that adds in a step [m/s]."""
-    n = vec3.load(contacts.normal, c)
-    velocity = vec3.dot(n, relative_velocity(scratch.velocity, contacts, c))
-    return velocity, vec3.dot(n, relative_velocity(plan.change, contacts, c))
 
 
 @inlined
@@ -145,231 +124,267 @@ def _impact(contacts, rows, c, velocity, acceleration, h, rest_speed, scratch):
 
 
 @inner
-def _list_contact(plan, contacts, rows, c, h, rest_speed, scratch, now, listed):
-    """Add contact `c` to the round if it collides; returns the new number of contacts listed."""
-    velocity, change = _normal_speeds(plan, contacts, c, scratch)
-    if not _closes(velocity, change, rest_speed):
-        return listed
-    time, speed = _impact(contacts, rows, c, velocity, change / h, h, rest_speed, scratch)
-    if time < 0.0:
-        return listed
+def _collision(contacts, rows, c, h, rest_speed, now, scratch):
+    """(time, normal velocity) of the collision of contact `c` in the coming step; time -1 where none."""
+    velocity = vec3.dot(vec3.load(contacts.normal, c), relative_velocity(scratch.velocity, contacts, c))
+    if not _closes(velocity, now.smooth[c], rest_speed):
+        return -1.0, 0.0
+    return _impact(contacts, rows, c, velocity, now.smooth[c] / h, h, rest_speed, scratch)
+
+
+@inner
+def _aim(plan, contacts, rows, now, i, h, rest_speed, scratch):
+    """Find when collision `i` of the round happens and what it aims at: rest after the smooth motion."""
+    c, row = now.contact[i], now.row[i]
+    time, speed = _collision(contacts, rows, c, h, rest_speed, now, scratch)
     smooth = in_frame(rows, c, relative_velocity(plan.change, contacts, c))
-    now.contact[listed] = c
-    now.time[listed] = time
-    now.target[listed, 0] = -rows.restitution[c] * speed - smooth[0] * time / h
-    now.target[listed, 1] = -smooth[1] * time / h
-    now.target[listed, 2] = -smooth[2] * time / h
+    pack_row(contacts, rows, c, 0.0, 1.0, row)
+    pack_normal(rows.K[c, 0], 0.0, -rows.restitution[c] * speed - smooth[0] * time / h, row)
+    row[ANCHOR_1], row[ANCHOR_2] = -smooth[1] * time / h, -smooth[2] * time / h
+    now.time[i] = time
+    for side in range(2):
+        now.body[i, side] = contacts.body[c, side]
     for k in range(3):
-        now.impulse[listed, k] = 0.0
-    return listed + 1
+        now.impulse[i, k] = 0.0
 
 
 @inner
-def _group_collisions(kind, contacts, now, count, scratch):
-    """Link the collisions that bodies which move have in common; returns the number of groups."""
-    for i in range(count):
-        for side in range(2):
-            body = contacts.body[now.contact[i], side]
-            scratch.parent[body], scratch.newest[body] = body, -1
-    for i in range(count):
-        a, b = contacts.body[now.contact[i], 0], contacts.body[now.contact[i], 1]
-        if kind[a] == DYNAMIC and kind[b] == DYNAMIC:
-            ra, rb = group_of(scratch.parent, a), group_of(scratch.parent, b)
-            scratch.parent[max(ra, rb)] = min(ra, rb)
-    groups = np.int64(0)
-    for i in range(count):
-        a, b = contacts.body[now.contact[i], 0], contacts.body[now.contact[i], 1]
-        root = group_of(scratch.parent, a if kind[a] == DYNAMIC else b)
-        if scratch.newest[root] < 0:
-            now.group[groups] = i
-            groups += 1
-        else:
-            now.following[scratch.newest[root]] = i
-        scratch.newest[root], now.following[i] = i, -1
-    return groups
-
-
-@inner
-def _resolve_group(masses, contacts, rows, now, first, many, settled, velocity):
-    """Gauss-Seidel over the collisions of one group until velocities settle to `settled` [m/s].
-
-    Returns what it changed most, and what its last sweep changed [m/s].
-
-    Args:
-        first: The first collision of the group.
-        many: Whether the round has so many collisions that a rougher end will do.
-    """
-    largest, largest_change = 0.0, 0.0
-    for _ in range(SWEEPS_OF_MANY if many else MAX_SWEEPS):
-        largest_change = 0.0
-        i = first
-        while i >= 0:
-            c = now.contact[i]
-            target = vec3.load(now.target, i)
-            u = in_frame(rows, c, relative_velocity(velocity, contacts, c))
-            u = (u[0], u[1] - target[1], u[2] - target[2])
-            old = vec3.load(now.impulse, i)
-            new = coulomb_step(rows, c, u, old, old, 0.0, 0.0, target[0])
-            change = vec3.subtract(new, old)
-            size = max(
-                abs(change[0]) * rows.K[c, 0], abs(change[1]) * rows.K[c, 3], abs(change[2]) * rows.K[c, 5]
-            )
-            if size > 0.0:
-                now.impulse[i, 0], now.impulse[i, 1], now.impulse[i, 2] = new
-                add_pair_impulse(masses, contacts, c, to_world(rows, c, change), 1.0, velocity)
-                largest_change = max(largest_change, size)
-            i = now.following[i]
-        largest = max(largest, largest_change)
-        if largest_change <= (max(settled, SETTLED_OF_MANY * largest) if many else settled):
-            break
-    return largest, largest_change
-
-
-@inner
-def _has_animated(kind, contacts, now, count):
-    """Whether an animated body takes part in the round."""
-    for i in range(count):
+def _close_group(kind, masses, rows, now, first, last, scratch):
+    """Add a group's impulses to the contacts' and to the offsets, and mark the bodies that changed."""
+    for i in range(first, last):
         c = now.contact[i]
-        if kind[contacts.body[c, 0]] == KINEMATIC or kind[contacts.body[c, 1]] == KINEMATIC:
-            return True
-    return False
-
-
-@inner
-def _take_back(masses, contacts, rows, now, count, velocity):
-    """Undo the impulses of the round."""
-    for i in range(count):
-        c = now.contact[i]
-        p = to_world(rows, c, vec3.load(now.impulse, i))
-        add_pair_impulse(masses, contacts, c, p, -1.0, velocity)
-        for k in range(3):
-            now.impulse[i, k] = 0.0
-
-
-@inner
-def _resolve_round(kind, masses, contacts, rows, now, count, settled, scratch):
-    """Resolve the collisions of one round; one with animated bodies as a whole, as it may be squeezed."""
-    if not _has_animated(kind, contacts, now, count):
-        for k in range(_group_collisions(kind, contacts, now, count, scratch)):
-            _resolve_group(masses, contacts, rows, now, now.group[k], count > MANY, settled, scratch.velocity)
-        return
-    for i in range(count):
-        now.following[i] = i + 1 if i + 1 < count else -1
-    largest, left = _resolve_group(
-        masses, contacts, rows, now, np.int64(0), count > MANY, settled, scratch.velocity
-    )
-    if left > max(settled, SQUEEZED * largest):
-        _take_back(masses, contacts, rows, now, count, scratch.velocity)
-
-
-@inner
-def _close_round(kind, masses, contacts, rows, now, count, scratch):
-    """Add the round's impulses to the contacts' and to the offsets, and mark the bodies that changed."""
-    for i in range(count):
-        c = now.contact[i]
-        p = to_world(rows, c, vec3.load(now.impulse, i))
-        add_pair_impulse(masses, contacts, c, p, -now.time[i], scratch.offset)
+        push(kind, masses, now, i, vec3.load(now.impulse, i), -now.time[i], scratch.offset)
         for k in range(3):
             rows.collision[c, k] += now.impulse[i, k]
         if now.impulse[i, 0] > 0.0:
             for side in range(2):
-                body = contacts.body[c, side]
+                body = now.body[i, side]
                 if kind[body] == DYNAMIC:
                     scratch.touched[body] = True
                     scratch.time[body] = max(scratch.time[body], now.time[i])
 
 
 @inner
-def _next_round(plan, contacts, rows, now, count, number, h, rest_speed, graph, scratch):
-    """List the collisions that the last round, of this number, caused: contacts of bodies it changed."""
-    for i in range(count):
-        now.resolved[i] = now.contact[i]
-    listed = np.int64(0)
-    for i in range(count):
-        for side in range(2):
-            body = contacts.body[now.resolved[i], side]
-            if not scratch.touched[body]:
-                continue
-            scratch.touched[body] = False
-            for k in range(graph.contact_start[body], graph.contact_start[body + 1]):
-                c = np.int64(graph.contact_of_body[k])
-                if scratch.examined[c] != number:
-                    scratch.examined[c] = number
-                    listed = _list_contact(plan, contacts, rows, c, h, rest_speed, scratch, now, listed)
-    return listed
+def _resolve_groups(kind, plan, masses, contacts, rows, now, first, last, h, rest_speed, scratch):
+    """Resolve so many groups of the round, none of which moves what another one does."""
+    settled, listed = SETTLED * rest_speed, scratch.count[LISTED]
+    for g in range(first, last):
+        begin, end = now.group_start[g], now.group_start[g + 1]
+        for i in range(begin, end):
+            _aim(plan, contacts, rows, now, i, h, rest_speed, scratch)
+        largest, left = resolve_group(kind, masses, now, begin, end, listed > MANY, settled, scratch.velocity)
+        if left > max(settled, SQUEEZED * largest) and has_animated(kind, contacts, now, listed):
+            take_back(kind, masses, now, begin, end, scratch.velocity)
+        _close_group(kind, masses, rows, now, begin, end, scratch)
 
 
-@allocating_inner
-def _resolve_island(kind, masses, plan, contacts, rows, order, first, last, h, rest_speed, graph, scratch):
-    """Resolve the collisions of one island, round by round; returns their number."""
-    room = last - first
-    while first < last:
-        if _is_fast(contacts, order[first], rest_speed, scratch):
-            velocity, change = _normal_speeds(plan, contacts, order[first], scratch)
-            if _closes(velocity, change, rest_speed):
-                break
-        first += 1
-    if first == last:
-        return np.int64(0)
-    now = _empty_round(room)
-    listed = np.int64(0)
+@inner
+def _look(plan, contacts, rows, order, first, last, h, rest_speed, now, scratch):
+    """Note those contacts, of some of the islands' order, that collide before any other has; how many."""
+    found = 0
     for i in range(first, last):
-        if _is_fast(contacts, order[i], rest_speed, scratch):
-            listed = _list_contact(plan, contacts, rows, order[i], h, rest_speed, scratch, now, listed)
-    total = np.int64(0)
-    for number in range(1, MAX_ROUNDS + 1):
-        if listed == 0:
-            break
-        total += listed
-        _resolve_round(kind, masses, contacts, rows, now, listed, SETTLED * rest_speed, scratch)
-        _close_round(kind, masses, contacts, rows, now, listed, scratch)
-        listed = _next_round(plan, contacts, rows, now, listed, number, h, rest_speed, graph, scratch)
-    return total
+        c = order[i]
+        if rows.asleep[c]:
+            continue
+        now.smooth[c] = vec3.dot(vec3.load(contacts.normal, c), relative_velocity(plan.change, contacts, c))
+        if not _is_fast(contacts, c, rest_speed, scratch):
+            continue
+        if _collision(contacts, rows, c, h, rest_speed, now, scratch)[0] >= 0.0:
+            scratch.hit[first + found] = i
+            found += 1
+    return found
 
 
-@allocating_kernel
-def resolve_collisions(
-    kind, bound, masses, plan, contacts, rows, islands, island_count, h, gravity_speed, graph, scratch
-):
-    """Resolve all collisions of the step; `plan.mean` and `plan.end_minus_mean` take them in.
+@inner
+def _look_again(contacts, rows, now, first, last, h, rest_speed, graph, scratch):
+    """Note contacts of some of the bodies just changed that now collide, with the first of two such."""
+    for rank in range(first, last):
+        body, found = now.changed[rank], 0
+        start = graph.contact_start[body]
+        for k in range(start, graph.contact_start[body + 1]):
+            c = np.int64(graph.contact_of_body[k])
+            other = scratch.rank[contacts.body[c, 0] + contacts.body[c, 1] - body]
+            if 0 <= other < rank:
+                continue
+            if _collision(contacts, rows, c, h, rest_speed, now, scratch)[0] >= 0.0:
+                scratch.found[start + found] = c
+                found += 1
+        scratch.found_count[rank] = found
 
-    Args:
-        bound: Radius of each body about its centre of mass [m], shape (n,).
-        gravity_speed: What gravity adds to a velocity in one step [m/s].
-        graph: `contact_of_body` must be filled.
 
-    Returns:
-        Number of collisions resolved.
-    """
-    n, rest_speed, fastest = plan.start.shape[0], REST_STEPS * gravity_speed, 0.0
+@inner
+def _do_piece(board, piece, kind, masses, plan, contacts, rows, islands, h, rest_speed, graph, now, scratch):
+    """Do a piece of the task on the board."""
+    task, count = board.word[TASK], scratch.count
+    pieces = count[PIECES]
+    if task == LOOK:
+        size = count[HITS]
+    else:
+        size = count[GROUPS] if task == RESOLVE else count[BODIES]
+    first, last = size * piece // pieces, size * (piece + 1) // pieces
+    if task == LOOK:
+        found = _look(plan, contacts, rows, islands.order, first, last, h, rest_speed, now, scratch)
+        board.tally[piece, 0], board.tally[piece, 1] = first, found
+    elif task == RESOLVE:
+        _resolve_groups(kind, plan, masses, contacts, rows, now, first, last, h, rest_speed, scratch)
+    else:
+        _look_again(contacts, rows, now, first, last, h, rest_speed, graph, scratch)
+
+
+@inner
+def _put_up(board, task, pieces, scratch):
+    """Begin a task of about so many pieces."""
+    scratch.count[PIECES] = min(max(pieces, 1), MOST)
+    put_up(board, task, scratch.count[PIECES])
+
+
+@inner
+def _gather_hits(board, scratch):
+    """Move together the contacts that the pieces of LOOK found."""
+    hits = 0
+    for piece in range(scratch.count[PIECES]):
+        first = board.tally[piece, 0]
+        for k in range(board.tally[piece, 1]):
+            scratch.hit[hits] = scratch.hit[first + k]
+            hits += 1
+    scratch.count[HITS] = hits
+
+
+@inner
+def _begin_island(islands, now, scratch):
+    """List the collisions of the next island that has any."""
+    count = scratch.count
+    while islands.start[count[ISLAND] + 1] <= scratch.hit[count[HIT]]:
+        count[ISLAND] += 1
+    last = islands.start[count[ISLAND] + 1]
+    while count[HIT] < count[HITS] and scratch.hit[count[HIT]] < last:
+        now.listed[count[LISTED]] = islands.order[scratch.hit[count[HIT]]]
+        count[LISTED] += 1
+        count[HIT] += 1
+    count[ROUND] = 0
+
+
+@inner
+def _end_island(islands, plan, h, scratch):
+    """Take the island's collisions into the plan."""
+    island = scratch.count[ISLAND]
+    for i in range(islands.body_start[island], islands.body_start[island + 1]):
+        body = islands.body[i]
+        for k in range(6):
+            late = scratch.offset[body, k] / h
+            plan.mean[body, k] += scratch.velocity[body, k] - plan.start[body, k] + late
+            plan.end_minus_mean[body, k] -= late
+
+
+@inner
+def _list_changed(contacts, now, scratch):
+    """List the bodies that the round changed, in the order of its collisions."""
+    changed = 0
+    for i in range(scratch.count[LISTED]):
+        for side in range(2):
+            body = contacts.body[now.listed[i], side]
+            if scratch.touched[body]:
+                scratch.touched[body] = False
+                scratch.rank[body], now.changed[changed] = changed, body
+                changed += 1
+    scratch.count[BODIES] = changed
+
+
+@inner
+def _list_found(contact_start, now, scratch):
+    """List the collisions that the last round caused."""
+    listed = 0
+    for rank in range(scratch.count[BODIES]):
+        body = now.changed[rank]
+        scratch.rank[body] = -1
+        for k in range(scratch.found_count[rank]):
+            now.listed[listed] = scratch.found[contact_start[body] + k]
+            listed += 1
+    scratch.count[LISTED] = listed
+
+
+@inner
+def _begin_round(board, kind, contacts, now, scratch):
+    """Put up the groups of the collisions listed."""
+    listed = scratch.count[LISTED]
+    groups = group_collisions(kind, contacts, now, listed, scratch.parent, scratch.group)
+    scratch.count[GROUPS] = groups
+    scratch.count[ROUND] += 1
+    _put_up(board, RESOLVE, min(groups, listed // COLLISIONS_OF_PIECE), scratch)
+
+
+@inner
+def _begin_next(board, kind, plan, contacts, islands, h, graph, now, scratch):
+    """Put up the task after one that is done; whether there is any."""
+    task, count = board.word[TASK], scratch.count
+    if task == RESOLVE and count[ROUND] < MAX_ROUNDS:
+        _list_changed(contacts, now, scratch)
+        _put_up(board, LOOK_AGAIN, count[BODIES] // BODIES_OF_PIECE, scratch)
+        return True
+    if task == LOOK:
+        _gather_hits(board, scratch)
+    elif task == LOOK_AGAIN:
+        _list_found(graph.contact_start, now, scratch)
+    else:
+        count[LISTED] = 0
+    if count[LISTED] == 0:
+        if task != LOOK:
+            _end_island(islands, plan, h, scratch)
+        if count[HIT] == count[HITS]:
+            return False
+        _begin_island(islands, now, scratch)
+    _begin_round(board, kind, contacts, now, scratch)
+    return True
+
+
+@inner
+def _begin(board, bound, plan, contact_count, rest_speed, scratch):
+    """Put up the first look at all contacts, where any body is fast enough to collide; whether one is."""
+    n, fastest = plan.start.shape[0], 0.0
     for i in range(n):
         scratch.speed[i] = _fastest_point(plan.start[i], bound[i]) + _fastest_point(plan.change[i], bound[i])
         fastest = max(fastest, scratch.speed[i])
     if 2.0 * fastest < rest_speed:
-        return np.int64(0)
-    scratch.examined[:] = 0
+        return False
     for i in range(n):
         scratch.time[i] = 0.0
         scratch.touched[i] = False
         for k in range(6):
             scratch.velocity[i, k] = plan.start[i, k]
             scratch.offset[i, k] = 0.0
-    total = np.int64(0)
-    for island in range(island_count):
-        if islands.asleep[island]:
-            continue
-        first, last = islands.start[island], islands.start[island + 1]
-        resolved = _resolve_island(
-            kind, masses, plan, contacts, rows, islands.order, first, last, h, rest_speed,
-            graph, scratch,
-        )  # fmt: skip
-        total += resolved
-        if resolved == 0:
-            continue
-        for i in range(islands.body_start[island], islands.body_start[island + 1]):
-            body = islands.body[i]
-            for k in range(6):
-                late = scratch.offset[body, k] / h
-                plan.mean[body, k] += scratch.velocity[body, k] - plan.start[body, k] + late
-                plan.end_minus_mean[body, k] -= late
-    return total
+    scratch.count[:] = 0
+    scratch.count[HITS] = contact_count
+    _put_up(board, LOOK, contact_count // CONTACTS_OF_PIECE, scratch)
+    return True
+
+
+@kernel
+def resolve_collisions(
+    kind, bound, masses, plan, contacts, rows, islands, island_count, h, gravity_speed, graph, now, scratch,
+    board, thread,
+):  # fmt: skip
+    """Resolve all collisions of the step; `plan.mean` and `plan.end_minus_mean` take them in.
+
+    Args:
+        bound: Radius of each body about its centre of mass [m], shape (n,).
+        gravity_speed: What gravity adds to a velocity in one step [m/s].
+        graph: `contact_of_body` must be filled.
+        now: Scratch of this step.
+        board, thread: See `crew`: several threads share the contacts and the groups of a round.
+    """
+    rest_speed = REST_STEPS * gravity_speed
+    if thread == LEADER and not _begin(board, bound, plan, islands.start[island_count], rest_speed, scratch):
+        return
+    while True:
+        piece = next_piece(board, thread)
+        if piece >= 0:
+            _do_piece(
+                board, piece, kind, masses, plan, contacts, rows, islands, h, rest_speed, graph, now, scratch
+            )
+            piece_done(board)
+        elif thread != LEADER:
+            return
+        else:
+            wait_for_all(board, scratch.count[PIECES])
+            if not _begin_next(board, kind, plan, contacts, islands, h, graph, now, scratch):
+                return

@@ -370,7 +370,7 @@ def solve_contacts(
     """
     mean = plan.mean
     if thread != LEADER:
-        help_sweeps(board, masses, contacts, rows, solve.gap, solve.packed, mean)
+        help_sweeps(board, thread, masses, contacts, rows, solve.gap, solve.packed, mean)
         return
     report[:] = 0.0
     set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_speed, net, mean, solve)

@@ -1,15 +1,13 @@
 """Gauss-Seidel on the contacts of one island, in the order of the island, part after part where it is large.
 
-A sweep reads each contact once and uses little of it often, so what it needs lies packed, contact after
-contact, with all that does not change from sweep to sweep computed before: a contact takes a third of the
-time it takes from the rows of the step, which lie in the order of the pairs. What is packed is made for one
-step and lasts no longer: it is more than all the rest that a contact needs.
+What a sweep needs lies packed (`packed_rows`), contact after contact as they are swept: a contact takes a
+third of the time it takes from the rows of the step, which lie in the order of the pairs. What is packed is
+made for one step and lasts no longer: it is more than all the rest that a contact needs.
 
 The threads of a crew share the parts of an island (`island_parts`): whoever leads calls `sweep_island`, the
 others `help_sweeps`.
 
-Source: Bender & Schmitt 2006, section 3.2; the update of a contact is `coulomb_step` of
-dynamics/contact_rows.py, which collisions use.
+Source: Bender & Schmitt 2006, section 3.2.
 """
 
 import math
@@ -17,30 +15,30 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..crew import IDLE, TASK, is_over, piece_done, put_up, take_piece, wait_for_all
-from ..dynamics.contact_rows import PUSH
-from ..jit import inlined, inner, merged, pause
+from ..crew import LEADER, TASK, next_piece, piece_done, put_up, wait_for_all
+from ..dynamics.contact_rows import PUSH, normal_compliance
+from ..dynamics.packed_rows import (
+    ANCHOR_1,
+    ANCHOR_2,
+    K_N,
+    K_T,
+    WIDTH,
+    friction_step,
+    normal_step,
+    pack_normal,
+    pack_row,
+    packed_velocity,
+    world_impulse,
+)
+from ..jit import inlined, inner, merged
 from ..math3 import vec3
 from .impulse_contacts import bend, gap_rate
-from .island_parts import LEAVES, NODES, IslandParts, divide_island, empty_parts
+from .island_parts import PARTS, SETS, IslandParts, divide_island, empty_parts, sets_before
 
-# Columns of a packed contact. Symbols as in contact_rows.py; g the compliance of the spring along the normal,
-# s across it.
-FRAME, ARM_A, ARM_B = 0, 9, 12
-RATE = 15  # [m/s] least normal velocity
-GIVE, INVERSE = 16, 17  # g, 1 / (K_nn + g)
-K_T1, K_T2 = 18, 19  # what a normal impulse does to the slip
-SPRING, ANCHOR_1, ANCHOR_2 = 20, 21, 22  # s, s times the impulse of the last step
-STICK_11, STICK_12, STICK_22 = 23, 24, 25  # inverse of (K_tt + s)
-SLIP_STEP = 26  # 1 / the larger eigenvalue of (K_tt + s)
-STATIC, DYNAMIC = 27, 28  # coefficients of friction
-K_N, K_T = 29, 30  # how far an impulse moves the contact in the step [m/(N s)]
-WIDTH = 32
 # Tasks on the board (typed: literals would compile what they are passed to once more for each), and what they
 # have to know: see `_do_piece`.
 SWEEP, PACK, PACK_GAPS, BEND = (np.int64(task) for task in range(4))
-NO_PIECES = np.int64(0)
-LEVEL, BETA, GOES_ON, WHOLE, STEP, PUSHED, LIMIT = 0, 1, 2, 3, 4, 5, 6
+ROUND, BETA, GOES_ON, WHOLE, STEP, PUSHED, LIMIT = 0, 1, 2, 3, 4, 5, 6
 
 WHOLE_EVERY = 8
 BENT = 0.1  # of the tolerance: error of a straight prediction above which arms are rotated
@@ -59,13 +57,13 @@ class PackedContacts(NamedTuple):
     direction: np.ndarray  # [N s] (c, 3) of the conjugate gradients that speed up sweeps
     velocity: np.ndarray  # (members, 6)
     response: np.ndarray  # (members, 12) inverse mass by axis, inverse inertia
-    live: np.ndarray  # (c,) per node, places of the contacts that are not at rest without an impulse
-    live_count: np.ndarray  # (NODES,) how many
+    live: np.ndarray  # (c,) per set, places of the contacts that are not at rest without an impulse
+    live_count: np.ndarray  # (SETS,) how many
     found: np.ndarray  # (members, 6) velocities before the last sweep
     course: np.ndarray  # (members, 6) what the direction changes velocities by
-    worst: np.ndarray  # [m] (NODES,) what the last sweep over each node of the tree returned
-    size: np.ndarray  # [N m s] (NODES,)
-    bent: np.ndarray  # (LEAVES,) whether each piece of BEND corrected a gap
+    worst: np.ndarray  # [m] (SETS,) what the last sweep over each set returned
+    size: np.ndarray  # [N m s] (SETS,)
+    bent: np.ndarray  # (PARTS,) whether each piece of BEND corrected a gap
 
 
 def packed_contacts(body_count: int, contact_capacity: int) -> PackedContacts:
@@ -78,47 +76,35 @@ def packed_contacts(body_count: int, contact_capacity: int) -> PackedContacts:
         velocity=np.empty((body_count, 6)),
         response=np.empty((body_count, 12)),
         live=np.empty(contact_capacity, np.int64),
-        live_count=np.zeros(NODES, np.int64),
+        live_count=np.zeros(SETS, np.int64),
         found=np.empty((body_count, 6)),
         course=np.empty((body_count, 6)),
-        worst=np.zeros(NODES),
-        size=np.zeros(NODES),
-        bent=np.zeros(LEAVES, np.bool_),
+        worst=np.zeros(SETS),
+        size=np.zeros(SETS),
+        bent=np.zeros(PARTS, np.bool_),
     )
 
 
-@inner
+@inlined
 def _pack_gap(rows, c, h, push, row):
     """What a change of the gap changes."""
     gap = rows.gap[c]
-    row[RATE] = gap_rate(gap, h, push)
-    row[GIVE] = rows.compliance[c] * (PUSH if gap < 0.0 else 1.0)
-    row[INVERSE] = 1.0 / (rows.K[c, 0] + row[GIVE])
+    pack_normal(rows.K[c, 0], normal_compliance(rows, c), gap_rate(gap, h, push), row)
 
 
 @inner
 def _pack_contact(contacts, rows, i, h, push, packed):
     """Pack the contact at place i, with the impulse it has now."""
-    c = packed.parts.contact[i]
-    row, K = packed.row[i], rows.K[c]
-    for k in range(9):
-        row[FRAME + k] = rows.frame[c, k]
+    c, row = packed.parts.contact[i], packed.row[i]
+    s = PUSH * rows.compliance[c]
+    pack_row(contacts, rows, c, s, h, row)
+    _pack_gap(rows, c, h, push, row)
+    row[ANCHOR_1], row[ANCHOR_2] = s * rows.before[c, 1], s * rows.before[c, 2]
     for k in range(3):
-        row[ARM_A + k], row[ARM_B + k] = contacts.arm[c, 0, k], contacts.arm[c, 1, k]
         packed.impulse[i, k] = rows.impulse[c, k]
         packed.direction[i, k] = 0.0
     for side in range(2):
         packed.body[i, side] = packed.parts.place[contacts.body[c, side]]
-    _pack_gap(rows, c, h, push, row)
-    s = PUSH * rows.compliance[c]
-    k11, k12, k22 = K[3] + s, K[4], K[5] + s
-    det = k11 * k22 - k12 * k12
-    row[K_T1], row[K_T2] = K[1], K[2]
-    row[SPRING], row[ANCHOR_1], row[ANCHOR_2] = s, s * rows.before[c, 1], s * rows.before[c, 2]
-    row[STICK_11], row[STICK_12], row[STICK_22] = k22 / det, -k12 / det, k11 / det
-    row[SLIP_STEP] = 2.0 / (k11 + k22 + math.sqrt((k11 - k22) ** 2 + 4.0 * k12 * k12))
-    row[STATIC], row[DYNAMIC] = rows.friction[c, 0], rows.friction[c, 1]
-    row[K_N], row[K_T] = h * K[0], h * max(K[3], K[5])
 
 
 @merged
@@ -146,22 +132,6 @@ def _unpack_velocities(packed, velocity):
 
 
 @inlined
-def _slip_stopped(row, p1, p2, u1, u2, normal):
-    """Friction after the slip (u1, u2): what stops it within the static cone, else on the dynamic one."""
-    q1, q2 = p1 - (row[STICK_11] * u1 + row[STICK_12] * u2), p2 - (row[STICK_12] * u1 + row[STICK_22] * u2)
-    limit = row[STATIC] * normal
-    if q1 * q1 + q2 * q2 <= limit * limit:
-        return q1, q2
-    limit = row[DYNAMIC] * normal
-    q1, q2 = p1 - row[SLIP_STEP] * u1, p2 - row[SLIP_STEP] * u2
-    square = q1 * q1 + q2 * q2
-    if square <= limit * limit:
-        return q1, q2
-    shorter = limit / math.sqrt(square)
-    return q1 * shorter, q2 * shorter
-
-
-@inlined
 def _push(packed, k, arm, p, sign):
     """Add M^-1 J' p to a member's velocity for the impulse sign * p at the arm."""
     v, m = packed.velocity[k], packed.response[k]
@@ -172,8 +142,8 @@ def _push(packed, k, arm, p, sign):
 
 
 @merged
-def _sweep_contacts(packed, node, beta, goes_on, whole):
-    """One Gauss-Seidel pass over the contacts of a node of the tree.
+def _sweep_contacts(packed, number, beta, goes_on, whole):
+    """One Gauss-Seidel pass over the contacts of a set, by its number.
 
     Args:
         beta, goes_on: See `_go_on`, whose part for the contacts is done where each is come to.
@@ -184,9 +154,9 @@ def _sweep_contacts(packed, node, beta, goes_on, whole):
         of the step, a contact's residual; the second of impulse squared over the mass it moves, times h.
     """
     worst, size, kept = 0.0, 0.0, 0
-    first, last = packed.parts.contact_start[node], packed.parts.contact_end[node]
+    first, last = packed.parts.contact_start[number], packed.parts.contact_end[number]
     own = packed.parts.member_start[1 << packed.parts.depth[0]]
-    for k in range(last - first if whole else packed.live_count[node]):
+    for k in range(last - first if whole else packed.live_count[number]):
         i = first + k if whole else packed.live[first + k]
         if goes_on:
             for m in range(3):
@@ -195,16 +165,9 @@ def _sweep_contacts(packed, node, beta, goes_on, whole):
                 packed.impulse[i, m] += d
         row = packed.row[i]
         a, b = packed.body[i, 0], packed.body[i, 1]
-        va, vb = packed.velocity[a], packed.velocity[b]
-        arm_a, arm_b = (row[9], row[10], row[11]), (row[12], row[13], row[14])
-        turn_a = vec3.cross((va[3], va[4], va[5]), arm_a)
-        turn_b = vec3.cross((vb[3], vb[4], vb[5]), arm_b)
-        x = va[0] - vb[0] + (turn_a[0] - turn_b[0])
-        y = va[1] - vb[1] + (turn_a[1] - turn_b[1])
-        z = va[2] - vb[2] + (turn_a[2] - turn_b[2])
+        u = packed_velocity(row, packed.velocity[a], packed.velocity[b])
         p0, p1, p2 = packed.impulse[i, 0], packed.impulse[i, 1], packed.impulse[i, 2]
-        u0 = row[0] * x + row[1] * y + row[2] * z
-        normal = max(0.0, p0 + (row[RATE] - u0 - row[GIVE] * p0) * row[INVERSE])
+        normal = normal_step(row, u, p0)
         packed.step[i, 0], packed.step[i, 1], packed.step[i, 2] = 0.0, 0.0, 0.0
         packed.live[first + kept] = i  # in place: no farther than what is read
         if normal == 0.0 and p0 == 0.0:
@@ -212,27 +175,20 @@ def _sweep_contacts(packed, node, beta, goes_on, whole):
             kept += 0 if d[0] == 0.0 and d[1] == 0.0 and d[2] == 0.0 else 1
             continue
         kept += 1
-        d0, q1, q2 = normal - p0, 0.0, 0.0
-        if row[STATIC] > 0.0:
-            u1 = row[3] * x + row[4] * y + row[5] * z + row[K_T1] * d0 + (row[SPRING] * p1 - row[ANCHOR_1])
-            u2 = row[6] * x + row[7] * y + row[8] * z + row[K_T2] * d0 + (row[SPRING] * p2 - row[ANCHOR_2])
-            q1, q2 = _slip_stopped(row, p1, p2, u1, u2, normal)
+        d0 = normal - p0
+        q1, q2 = friction_step(row, u, d0, p1, p2, normal)
         d1, d2 = q1 - p1, q2 - p2
         packed.impulse[i, 0], packed.impulse[i, 1], packed.impulse[i, 2] = normal, q1, q2
         packed.step[i, 0], packed.step[i, 1], packed.step[i, 2] = d0, d1, d2
-        p = (
-            row[0] * d0 + row[3] * d1 + row[6] * d2,
-            row[1] * d0 + row[4] * d1 + row[7] * d2,
-            row[2] * d0 + row[5] * d1 + row[8] * d2,
-        )
+        p = world_impulse(row, (d0, d1, d2))
         if a < own:  # the others move as they do; several threads read where they are
-            _push(packed, a, arm_a, p, 1.0)
+            _push(packed, a, (row[9], row[10], row[11]), p, 1.0)
         if b < own:
-            _push(packed, b, arm_b, p, -1.0)
+            _push(packed, b, (row[12], row[13], row[14]), p, -1.0)
         along, across = row[K_N] * abs(d0), row[K_T] * math.sqrt(d1 * d1 + d2 * d2)
         worst = max(worst, along, across)
         size += row[K_N] * (d0 * d0) + row[K_T] * (d1 * d1 + d2 * d2)
-    packed.live_count[node] = kept
+    packed.live_count[number] = kept
     return worst, size
 
 
@@ -258,24 +214,25 @@ def _go_on(packed, first, last, beta, goes_on):
 
 
 @merged
-def _sweep_node(packed, level, piece, beta, goes_on, whole):
-    """Sweep one node of the tree; a leaf's bodies go on first."""
+def _sweep_set(packed, number, piece, beta, goes_on, whole):
+    """Sweep a set of a round, by the numbers of both; in the first, of parts, their bodies go on before."""
     parts = packed.parts
-    node = (1 << level) - 1 + piece
-    if level == parts.depth[0]:
+    if number == 0:
         _go_on(packed, parts.member_start[piece], parts.member_start[piece + 1], beta, goes_on)
-    packed.worst[node], packed.size[node] = _sweep_contacts(packed, node, beta, goes_on, whole)
+    k = sets_before(parts.depth[0], number) + piece
+    packed.worst[k], packed.size[k] = _sweep_contacts(packed, k, beta, goes_on, whole)
 
 
 @merged
 def _do_piece(board, piece, masses, contacts, rows, gap, packed, velocity):
-    """Do one piece of the task on the board: a node of its level, or a range of contacts."""
+    """Do one piece of the task on the board: a set of the round, or a range of contacts."""
     task, number, parts = board.word[TASK], board.number, packed.parts
     if task == SWEEP:
         goes_on, whole = number[GOES_ON] > 0.0, number[WHOLE] > 0.0
-        _sweep_node(packed, int(number[LEVEL]), piece, number[BETA], goes_on, whole)
+        _sweep_set(packed, int(number[ROUND]), piece, number[BETA], goes_on, whole)
         return
-    h, count, pieces = number[STEP], parts.contact_end[0], 1 << parts.depth[0]
+    h, pieces = number[STEP], 1 << parts.depth[0]
+    count = parts.contact_end[sets_before(parts.depth[0], pieces) - 1]
     first, last = count * piece // pieces, count * (piece + 1) // pieces
     if task == PACK:
         for i in range(first, last):
@@ -293,43 +250,42 @@ def _do_piece(board, piece, masses, contacts, rows, gap, packed, velocity):
 
 
 @inner
-def _share(board, task, pieces, masses, contacts, rows, gap, packed, velocity):
-    """Have all pieces of a task done; of none, do pieces of the leader's task. Whether any was done."""
-    any_done = False
-    if pieces > 0:
-        put_up(board, task, pieces)
-    piece = take_piece(board)
+def _do_pieces(board, thread, masses, contacts, rows, gap, packed, velocity):
+    """Do pieces of the task on the board until none is left, or comes."""
+    piece = next_piece(board, thread)
     while piece >= 0:
-        any_done = True
         _do_piece(board, piece, masses, contacts, rows, gap, packed, velocity)
         piece_done(board)
-        piece = take_piece(board)
-    if pieces > 0:
-        wait_for_all(board, pieces)
-    return any_done
+        piece = next_piece(board, thread)
+
+
+@inner
+def _share(board, task, pieces, masses, contacts, rows, gap, packed, velocity):
+    """Have all pieces of a task done."""
+    put_up(board, task, pieces)
+    _do_pieces(board, LEADER, masses, contacts, rows, gap, packed, velocity)
+    wait_for_all(board, pieces)
 
 
 @merged
-def help_sweeps(board, masses, contacts, rows, gap, packed, velocity):
+def help_sweeps(board, thread, masses, contacts, rows, gap, packed, velocity):
     """Take part in the sweeps that the leader of the crew makes, as long as there is something to do."""
-    idle = 0
-    while idle < IDLE and not is_over(board):
-        any_done = _share(board, SWEEP, NO_PIECES, masses, contacts, rows, gap, packed, velocity)
-        idle = 0 if any_done else idle + 1
-        pause()
+    _do_pieces(board, thread, masses, contacts, rows, gap, packed, velocity)
 
 
 @merged
 def _sweep(board, beta, goes_on, whole, masses, contacts, rows, gap, packed, velocity):
-    """One Gauss-Seidel pass over an island, from the leaves up; returns what one over contacts does."""
-    depth, number = packed.parts.depth[0], board.number
+    """One Gauss-Seidel pass over an island, round by round; returns what one over a set does."""
+    parts, number, worst, size = packed.parts, board.number, 0.0, 0.0
     number[BETA], number[GOES_ON], number[WHOLE] = beta, 1.0 if goes_on else 0.0, 1.0 if whole else 0.0
-    for level in range(depth, -1, -1):
-        number[LEVEL] = level
-        _share(board, SWEEP, 1 << level, masses, contacts, rows, gap, packed, velocity)
-    worst, size = 0.0, 0.0
-    for node in range((2 << depth) - 1):
-        worst, size = max(worst, packed.worst[node]), size + packed.size[node]
+    for k in range(1 << parts.depth[0]):
+        first, last = sets_before(parts.depth[0], k), sets_before(parts.depth[0], k + 1)
+        if k > 0 and parts.contact_start[first] == parts.contact_end[last - 1]:
+            continue  # no two such parts touch
+        number[ROUND] = k
+        _share(board, SWEEP, last - first, masses, contacts, rows, gap, packed, velocity)
+        for m in range(first, last):
+            worst, size = max(worst, packed.worst[m]), size + packed.size[m]
     return worst, size
 
 

@@ -1,0 +1,181 @@
+"""One round of collisions of the impulse solver: all found at once, resolved group by group.
+
+Collisions that have no moving body in common, not even through others, form groups, each solved apart: what
+one moves no other reads, so several threads can share them.
+
+Source: Baraff 1989, section 8 (simultaneous collisions); Bender & Schmitt 2006, section 3.1.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..dynamics.body_state import DYNAMIC, KINEMATIC
+from ..dynamics.contact_rows import add_impulse
+from ..dynamics.islands import group_of
+from ..dynamics.packed_rows import (
+    ARM_A,
+    ARM_B,
+    K_N,
+    K_T,
+    friction_step,
+    normal_step,
+    packed_velocity,
+    world_impulse,
+)
+from ..jit import inlined, inner
+from ..math3 import vec3
+from .impulse_sweeps import PackedContacts
+
+MAX_SWEEPS = 60
+# In a round of more than MANY contacts sweeps end when none changes a velocity by more than this part of what
+# its group changed most, or after fewer sweeps: what is left still collides in the next round.
+MANY, SETTLED_OF_MANY, SWEEPS_OF_MANY = 64, 1e-4, 12
+
+
+class Round(NamedTuple):
+    """Collisions of one round of an island, group by group; impulses in the contact frame."""
+
+    listed: np.ndarray  # (c,) contacts that collide, in the order in which they were found
+    contact: np.ndarray  # (c,) the same, group by group
+    group_start: np.ndarray  # (c + 1,) where each group begins there
+    group: np.ndarray  # (c,) the group of each collision listed
+    row: np.ndarray  # (c, WIDTH)
+    body: np.ndarray  # (c, 2) a, b
+    impulse: np.ndarray  # [N s] (c, 3) accumulated in this round
+    time: np.ndarray  # [s] (c,) within the step
+    changed: np.ndarray  # (n,) bodies that it changed
+    smooth: np.ndarray  # [m/s] (c,) what the smooth acceleration adds to each contact's normal velocity
+
+
+def empty_round(packed: PackedContacts) -> Round:
+    """Room for the collisions of contacts whose room for sweeps this is: those come later in the step."""
+    contact_count = len(packed.row)
+    return Round(
+        np.empty(contact_count, np.int64),
+        packed.live,
+        np.empty(contact_count + 1, np.int64),
+        packed.parts.contact,
+        packed.row,
+        packed.body,
+        packed.impulse,
+        np.empty(contact_count),
+        packed.parts.member,
+        np.empty(contact_count),
+    )
+
+
+@inner
+def has_animated(kind, contacts, now, count):
+    """Whether an animated body takes part in the round."""
+    for i in range(count):
+        c = now.listed[i]
+        if kind[contacts.body[c, 0]] == KINEMATIC or kind[contacts.body[c, 1]] == KINEMATIC:
+            return True
+    return False
+
+
+@inner
+def _find_groups(kind, contacts, now, count, parent, group):
+    """Find the group of each collision, and the size of each; returns how many groups there are."""
+    for i in range(count):
+        for side in range(2):
+            body = contacts.body[now.listed[i], side]
+            parent[body], group[body] = body, -1
+    for i in range(count):
+        a, b = contacts.body[now.listed[i], 0], contacts.body[now.listed[i], 1]
+        if kind[a] == DYNAMIC and kind[b] == DYNAMIC:
+            ra, rb = group_of(parent, a), group_of(parent, b)
+            parent[max(ra, rb)] = min(ra, rb)
+    groups = np.int64(0)
+    for i in range(count):
+        a, b = contacts.body[now.listed[i], 0], contacts.body[now.listed[i], 1]
+        root = group_of(parent, a if kind[a] == DYNAMIC else b)
+        if group[root] < 0:
+            group[root] = groups
+            groups += 1
+            now.group_start[groups] = 0
+        now.group[i] = group[root]
+        now.group_start[now.group[i] + 1] += 1
+    return groups
+
+
+@inner
+def group_collisions(kind, contacts, now, count, parent, group):
+    """Sort the collisions listed into groups; those with animated bodies are one, as they may be squeezed.
+
+    Args:
+        count: How many collisions.
+        parent, group: Scratch (bodies,).
+
+    Returns:
+        The number of groups.
+    """
+    groups = np.int64(1)
+    if has_animated(kind, contacts, now, count):
+        now.group_start[1] = count
+        for i in range(count):
+            now.group[i] = 0
+    else:
+        groups = _find_groups(kind, contacts, now, count, parent, group)
+    now.group_start[0] = 0
+    for g in range(groups):
+        now.group_start[g + 1] += now.group_start[g]
+    for i in range(count):
+        place = now.group_start[now.group[i]]
+        now.contact[place] = now.listed[i]
+        now.group_start[now.group[i]] = place + 1
+    for g in range(groups - 1, 0, -1):
+        now.group_start[g] = now.group_start[g - 1]
+    now.group_start[0] = 0
+    return groups
+
+
+@inlined
+def push(kind, masses, now, i, p, factor, velocity):
+    """Add factor M^-1 J' p to the velocities of what collides, for the impulse p in the contact frame."""
+    row, a, b = now.row[i], now.body[i, 0], now.body[i, 1]
+    p = world_impulse(row, p)
+    if kind[a] == DYNAMIC:  # others move as they do; several threads read how
+        add_impulse(masses, a, (row[ARM_A], row[ARM_A + 1], row[ARM_A + 2]), p, 1.0, factor, velocity)
+    if kind[b] == DYNAMIC:
+        add_impulse(masses, b, (row[ARM_B], row[ARM_B + 1], row[ARM_B + 2]), p, -1.0, factor, velocity)
+
+
+@inner
+def resolve_group(kind, masses, now, first, last, many, settled, velocity):
+    """Gauss-Seidel over the collisions of one group until velocities settle to `settled` [m/s].
+
+    Returns what it changed most, and what its last sweep changed [m/s].
+
+    Args:
+        many: Whether the round has so many collisions that a rougher end will do.
+    """
+    largest, change = 0.0, 0.0
+    for _ in range(SWEEPS_OF_MANY if many else MAX_SWEEPS):
+        change = 0.0
+        for i in range(first, last):
+            row, p, a, b = now.row[i], now.impulse[i], now.body[i, 0], now.body[i, 1]
+            u = packed_velocity(row, velocity[a], velocity[b])
+            normal = normal_step(row, u, p[0])
+            d0 = normal - p[0]
+            q1, q2 = friction_step(row, u, d0, p[1], p[2], normal)
+            d1, d2 = q1 - p[1], q2 - p[2]
+            if d0 != 0.0 or d1 != 0.0 or d2 != 0.0:
+                p[0], p[1], p[2] = normal, q1, q2
+                push(kind, masses, now, i, (d0, d1, d2), 1.0, velocity)
+                change = max(change, row[K_N] * abs(d0), row[K_T] * math.sqrt(d1 * d1 + d2 * d2))
+        largest = max(largest, change)
+        if change <= (max(settled, SETTLED_OF_MANY * largest) if many else settled):
+            break
+    return largest, change
+
+
+@inner
+def take_back(kind, masses, now, first, last, velocity):
+    """Undo the impulses of a group."""
+    for i in range(first, last):
+        push(kind, masses, now, i, vec3.load(now.impulse, i), -1.0, velocity)
+        for k in range(3):
+            now.impulse[i, k] = 0.0
