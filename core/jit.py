@@ -139,12 +139,12 @@ def arithmetic(function: Callable) -> Callable:
 
 def allocating_kernel(function: Callable) -> Callable:
     """Compile a function that makes arrays, once per call and never in its loops, and that Python calls."""
-    return _compile(function, python_calls=True)
+    return _compile(function, python_calls=True, _nrt=True)
 
 
 def allocating_inner(function: Callable) -> Callable:
-    """The same for a function that only kernels call."""
-    return _compile(function)
+    """The same for a function that only kernels call, those as well that make no arrays themselves."""
+    return _compile(function, _nrt=True)
 
 
 def merged(function: Callable) -> Callable:

@@ -345,12 +345,11 @@ class ImpulsePipeline:
         if self.gravity_size > 0.0:
             accuracy = min(accuracy, 0.5 * REST_FORCE * self._gravity_speed(h))
         report = self.solve_report
-        solve = self.solve._replace(packed=packed)
         self.crew.run(
             solve_contacts,
             self.masses, self.geometry, self.rows, self.islands, island_count, h, self._gravity_speed(h),
             self.tolerance, accuracy, self._sink(h), self.settings.max_iterations, self.equilibrium, self.net,
-            self.plan, solve, report, self.end_velocity, alone=self.contact_count < 2 * SMALLEST,
+            self.plan, self.solve, packed, report, self.end_velocity, alone=self.contact_count < 2 * SMALLEST,
         )  # fmt: skip
         if report[UNSETTLED]:
             self.unresolved.append((self.time, int(report[UNSETTLED]), float(report[RESIDUAL])))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..crew import LEADER
 from ..dynamics.contact_rows import HEADROOM, PUSH, STIFFEST
-from ..jit import allocating_kernel, inner, merged
+from ..jit import inner, kernel, merged
 from ..tables import table
 from .impulse_contacts import bend, gap_rate
 from .impulse_newton import (
@@ -33,9 +33,7 @@ from .impulse_sweeps import (
     BENT,
     ROUNDS,
     STRAIGHT,
-    PackedContacts,
     help_sweeps,
-    packed_contacts,
     sweep_island,
 )
 
@@ -58,7 +56,6 @@ class SolveScratch(NamedTuple):
     last_mean: np.ndarray  # (bodies, 6) mean velocities of the last step
     wait: np.ndarray  # (bodies,) steps before the equilibrium of a heap is sought again, where none was found
     newton: NewtonScratch
-    packed: PackedContacts  # of the step at hand
 
 
 def solve_scratch(body_count: int, contact_capacity: int) -> SolveScratch:
@@ -76,7 +73,6 @@ def solve_scratch(body_count: int, contact_capacity: int) -> SolveScratch:
         last_mean=np.zeros((body_count, 6)),
         wait=np.zeros(body_count, np.int64),
         newton=newton_scratch(body_count, contact_capacity),
-        packed=packed_contacts(0, 0),
     )
 
 
@@ -189,6 +185,7 @@ def sweep_islands(
     equilibrium,
     plan,
     solve,
+    packed,
     report,
     board,
 ):
@@ -225,7 +222,7 @@ def sweep_islands(
             enough, most = ENOUGH_OF_MANY * tolerance, max_sweeps
         residual, sweeps = sweep_island(
             masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS, settled,
-            max_sweeps if only else most, solve.gap, solve.packed, mean, board,
+            max_sweeps if only else most, solve.gap, packed, mean, board,
         )  # fmt: skip
         report[SWEEPS] += sweeps
         if residual <= enough or only:
@@ -282,7 +279,7 @@ def _converge(
 @merged
 def newton_islands(
     masses, contacts, rows, islands, island_count, h, tolerance, accuracy, gravity_speed, sink, max_sweeps,
-    equilibrium, plan, solve, report, board,
+    equilibrium, plan, solve, packed, report, board,
 ):  # fmt: skip
     """Newton's method on the islands that sweeps did not settle; where it fails, more sweeps.
 
@@ -317,7 +314,7 @@ def newton_islands(
             copy_solution(islands, island, solve.found, solve.impulse, mean, rows.impulse)
             residual, sweeps = sweep_island(
                 masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS,
-                SETTLED * tolerance, max_sweeps, solve.gap, solve.packed, mean, board,
+                SETTLED * tolerance, max_sweeps, solve.gap, packed, mean, board,
             )  # fmt: skip
             report[SWEEPS] += sweeps
             if residual > ENOUGH * tolerance:
@@ -327,7 +324,7 @@ def newton_islands(
 
 @merged
 def release_push(
-    masses, contacts, rows, islands, island_count, plan, h, slop, max_sweeps, solve, velocity, board
+    masses, contacts, rows, islands, island_count, plan, h, slop, max_sweeps, solve, packed, velocity, board
 ):
     """End velocities without what pushed penetrations apart; `velocity` (n, 6) is written.
 
@@ -344,14 +341,14 @@ def release_push(
         if pushed:
             sweep_island(
                 masses, contacts, rows, islands, island, h, 0.0, np.inf, STRAIGHT, 0.1 * slop, max_sweeps,
-                solve.gap, solve.packed, velocity, board,
+                solve.gap, packed, velocity, board,
             )  # fmt: skip
 
 
-@allocating_kernel
+@kernel
 def solve_contacts(
     masses, contacts, rows, islands, island_count, h, gravity_speed, tolerance, accuracy, sink, max_sweeps,
-    equilibrium, net, plan, solve, report, end_velocity, board, thread,
+    equilibrium, net, plan, solve, packed, report, end_velocity, board, thread,
 ):  # fmt: skip
     """Find the impulses of all islands: those of the last step, or by sweeps, or by Newton's method.
 
@@ -364,30 +361,33 @@ def solve_contacts(
         equilibrium: What islands may come to rest in.
         net: Velocity changes by the impulses of the last step, shape (bodies, 6).
         plan: `mean` and `end_minus_mean` of the coming step; `mean` is written.
+        packed: Scratch of this step.
         report: Sweeps, Newton's iterations, islands unsettled and the worst residual [m]: written.
         end_velocity: Velocities at the end of the step, without what parts overlaps, (bodies, 6): written.
         board, thread: See `crew`: several threads share the sweeps over large islands.
     """
     mean = plan.mean
     if thread != LEADER:
-        help_sweeps(board, thread, masses, contacts, rows, solve.gap, solve.packed, mean)
+        help_sweeps(board, thread, masses, contacts, rows, solve.gap, packed, mean)
         return
     report[:] = 0.0
     set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_speed, net, mean, solve)
     sweep_islands(
         masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, equilibrium,
-        plan, solve, report, board,
+        plan, solve, packed, report, board,
     )  # fmt: skip
     newton_islands(
         masses, contacts, rows, islands, island_count, h, tolerance, accuracy, gravity_speed, sink,
-        max_sweeps, equilibrium, plan, solve, report, board,
+        max_sweeps, equilibrium, plan, solve, packed, report, board,
     )  # fmt: skip
     give_way(
         masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, plan.start,
-        mean, solve, board,
+        mean, solve, packed, board,
     )  # fmt: skip
-    solve.last_mean[:, :] = mean
+    for i in range(mean.shape[0]):
+        for k in range(6):
+            solve.last_mean[i, k] = mean[i, k]
     release_push(
         masses, contacts, rows, islands, island_count, plan, h, 2.0 * tolerance, max_sweeps, solve,
-        end_velocity, board,
+        packed, end_velocity, board,
     )  # fmt: skip

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..dynamics.contact_rows import PUSH, in_frame, normal_compliance, relative_velocity, to_world
-from ..jit import allocating_inner, inlined, inner, merged
+from ..jit import allocating_inner, inlined, inner
 from ..math3 import mat3, vec3
 from ..tables import table
 from .block_cholesky import analyze, block_index, factor, products, solve, without_fill
@@ -314,12 +314,13 @@ def _slope(masses, rows, islands, island, velocity, scratch, slip, beyond):
     return total
 
 
-@allocating_inner
-def _line_search(masses, contacts, rows, islands, island, velocity, scratch, first, whole):
+@inner
+def _line_search(masses, contacts, rows, islands, island, velocity, scratch, slip, first, whole):
     """Length of the step at which the potential stops falling, at most 1; 0 where it does not.
 
     Args:
         velocity: After the whole step.
+        slip: Scratch (contacts of the island, 2, 3).
         first, whole: Derivative of the potential along the step at its start and at its end.
     """
     if not first < 0.0:
@@ -327,7 +328,6 @@ def _line_search(masses, contacts, rows, islands, island, velocity, scratch, fir
     if whole <= 0.1 * abs(first):
         return 1.0
     first_contact = islands.start[island]
-    slip = np.empty((islands.start[island + 1] - first_contact, 2, 3))
     for i in range(slip.shape[0]):
         c = islands.order[first_contact + i]
         u = in_frame(rows, c, relative_velocity(velocity, contacts, c))
@@ -373,7 +373,7 @@ def _island_pattern(contacts, islands, island):
     return without_fill(n, links, count), False
 
 
-@allocating_inner
+@inner
 def _factor_matrix(pattern, complete, matrix, blocks):
     """Factor a matrix into `blocks`; False where that fails."""
     larger = 1.0
@@ -416,31 +416,13 @@ def _go_along(islands, island, alpha, velocity, scratch):
             velocity[body, m] += alpha * scratch.step[body, m]
 
 
-@merged
-def solve_island(masses, contacts, rows, islands, island, accuracy, patient, velocity, scratch):
-    """Newton's method on one island, friction limits brought up to date between solutions.
-
-    Args:
-        accuracy: Largest velocity error of a contact to leave [m/s].
-        patient: Whether a heap whose factor fills in too far is worth it.
-        velocity: Mean velocities (bodies, 6): where Newton's method begins; written.
-        scratch: `rate`, `free` and `limit` are read.
-
-    Returns:
-        (iterations, velocity error left [m/s]), infinite where it was not worth it; the impulses are in
-        `rows.impulse`.
-    """
-    error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
-    if error > accuracy:
-        _let_hold(rows, islands, island, scratch.limit)
-        error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
-    pattern, complete = _island_pattern(contacts, islands, island)
-    if not (complete or patient):
-        return 0, math.inf
-    n = pattern.rank.shape[0]
+@inner
+def _iterate(
+    masses, contacts, rows, islands, island, accuracy, error, pattern, complete, matrix, blocks, solution,
+    work, slip, velocity, scratch,
+):  # fmt: skip
+    """Newton's method from the error at hand; what `solve_island` returns."""
     most = MOST_ITERATIONS if complete else MOST_IN_HEAPS
-    matrix = np.empty((n + pattern.row.shape[0], 6, 6))
-    blocks, solution, work = np.empty_like(matrix), np.empty((n, 6)), np.empty((0 if complete else 4, n, 6))
     iterations, rounds, since = 0, 0, 0
     along = 1.0
     factored = False
@@ -462,7 +444,9 @@ def solve_island(masses, contacts, rows, islands, island, accuracy, patient, vel
         error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
         if not error < FULL_STEP * before:
             whole = _descent(islands, island, scratch)
-            length = _line_search(masses, contacts, rows, islands, island, velocity, scratch, first, whole)
+            length = _line_search(
+                masses, contacts, rows, islands, island, velocity, scratch, slip, first, whole
+            )
             if length < 1.0:
                 _go_along(islands, island, length - 1.0, velocity, scratch)
                 error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
@@ -473,3 +457,34 @@ def solve_island(masses, contacts, rows, islands, island, accuracy, patient, vel
     if error > accuracy:
         set_limits(rows, islands, island, scratch.limit)
     return iterations, error
+
+
+@allocating_inner
+def solve_island(masses, contacts, rows, islands, island, accuracy, patient, velocity, scratch):
+    """Newton's method on one island, friction limits brought up to date between solutions.
+
+    Args:
+        accuracy: Largest velocity error of a contact to leave [m/s].
+        patient: Whether a heap whose factor fills in too far is worth it.
+        velocity: Mean velocities (bodies, 6): where Newton's method begins; written.
+        scratch: `rate`, `free` and `limit` are read.
+
+    Returns:
+        (iterations, velocity error left [m/s]), infinite where it was not worth it; the impulses are in
+        `rows.impulse`.
+    """
+    error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
+    if error > accuracy:
+        _let_hold(rows, islands, island, scratch.limit)
+        error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
+    pattern, complete = _island_pattern(contacts, islands, island)
+    if not (complete or patient):
+        return 0, math.inf
+    n = pattern.rank.shape[0]
+    matrix = np.empty((n + pattern.row.shape[0], 6, 6))
+    blocks, solution, work = np.empty_like(matrix), np.empty((n, 6)), np.empty((0 if complete else 4, n, 6))
+    slip = np.empty((islands.start[island + 1] - islands.start[island], 2, 3))
+    return _iterate(
+        masses, contacts, rows, islands, island, accuracy, error, pattern, complete, matrix, blocks, solution,
+        work, slip, velocity, scratch,
+    )  # fmt: skip

@@ -229,6 +229,7 @@ def _let_in(
     start,
     mean,
     solve,
+    packed,
     board,
 ):
     """Solve an island anew, with soft contacts where it is squeezed."""
@@ -245,7 +246,7 @@ def _let_in(
             rows.compliance[c] = SOFT * rows.K[c, 0]
     sweep_island(
         masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS, 1e-2 * tolerance,
-        max_sweeps, solve.gap, solve.packed, mean, board,
+        max_sweeps, solve.gap, packed, mean, board,
     )  # fmt: skip
     _limit_jammed(masses, islands, island, animated_speed, 1.0, start, mean, solve.limit)
 
@@ -253,7 +254,7 @@ def _let_in(
 @inner
 def give_way(
     masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, start, mean,
-    solve, board,
+    solve, packed, board,
 ):  # fmt: skip
     """Solve the islands anew that bodies squeeze which no force moves; limit what animated bodies jam.
 
@@ -265,6 +266,7 @@ def give_way(
         mean: Mean velocities in the step (bodies, 6): those solved for, written where something is squeezed.
         solve: `newton.free` is read: mean velocities without the impulses of contacts; `limit` and `jammed`
             are written.
+        packed: Scratch of this step.
     """
     solve.limit[:], solve.jammed[:] = math.inf, False
     any_animated, deep = _any_animated(masses, mean), SQUEEZED * tolerance
@@ -278,7 +280,7 @@ def give_way(
         if _shortfall(contacts, rows, islands, island, h, mean) > deep:
             _let_in(
                 masses, contacts, rows, islands, island, h, tolerance, max_sweeps, animated_speed, start,
-                mean, solve, board,
+                mean, solve, packed, board,
             )  # fmt: skip
         elif animated:
             _limit_jam(masses, contacts, rows, islands, island, animated_speed, start, mean, solve)
