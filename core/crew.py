@@ -44,7 +44,7 @@ def new_board() -> Board:
     return Board(np.zeros(WORDS, np.int64), np.zeros(NUMBERS), np.zeros((MOST_PIECES, 16), np.int64))
 
 
-def alone() -> tuple[Board, int]:
+def alone() -> tuple[Board, np.int64]:
     """The last arguments of a kernel that one thread calls, without a crew."""
     return new_board(), LEADER
 

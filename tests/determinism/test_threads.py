@@ -15,7 +15,7 @@ from topple import crew
 from topple.jit import inner, kernel
 
 STEP = 1.0 / 240.0
-DIVIDED = {"detect_contacts", "solve_contacts"}
+DIVIDED = {"detect_contacts", "prepare_rows", "resolve_collisions", "solve_contacts"}
 compiled = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="one thread in this mode")
 
 

@@ -19,7 +19,7 @@ def count_sets_before(depth, number):
 
 
 def heap(sides):
-    """Cubes that touch in a grid of so many, the lowest on a floor: kinds, positions and bodies of contacts."""
+    """Cubes that touch in a grid, the lowest on a floor: kinds, positions, and bodies of contacts."""
     index = np.arange(np.prod(sides)).reshape(sides)
     links = [np.stack([index[1:].ravel(), index[:-1].ravel()], axis=1)]
     links += [np.stack([index[:, 1:].ravel(), index[:, :-1].ravel()], axis=1)]
@@ -44,11 +44,12 @@ def divided(sides):
 
 @pytest.mark.parametrize("sides", [(4, 4, 4), (16, 8, 8), (40, 10, 6), (20, 20, 20)])
 def test_every_contact_is_in_one_set(sides):
-    body_of, islands, parts = divided(sides)
+    body_of, _, parts = divided(sides)
     depth = parts.depth[0]
     assert depth == min(DEEPEST, max(0, int(np.log2(len(body_of) / SMALLEST))))
     sets = count_sets_before(depth, 1 << depth)
-    assert parts.contact_start[0] == 0 and parts.contact_end[sets - 1] == len(body_of)
+    assert parts.contact_start[0] == 0
+    assert parts.contact_end[sets - 1] == len(body_of)
     assert np.array_equal(parts.contact_start[1:sets], parts.contact_end[: sets - 1])
     assert np.array_equal(np.sort(parts.contact), np.arange(len(body_of)))
     sizes = (parts.contact_end - parts.contact_start)[: 1 << depth]
