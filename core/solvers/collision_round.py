@@ -46,23 +46,30 @@ class Round(NamedTuple):
     impulse: np.ndarray  # [N s] (c, 3) accumulated in this round
     time: np.ndarray  # [s] (c,) within the step
     changed: np.ndarray  # (n,) bodies that it changed
+    found: np.ndarray  # (2 c,) contacts that then collide, where those of each body begin
+    found_count: np.ndarray  # (n,) how many, for each of the bodies changed
+    hit: np.ndarray  # (c,) contacts that collide at first, where in the islands' order they stand
     smooth: np.ndarray  # [m/s] (c,) what the smooth acceleration adds to each contact's normal velocity
 
 
 def empty_round(packed: PackedContacts) -> Round:
     """Room for the collisions of contacts whose room for sweeps this is: those come later in the step."""
     contact_count = len(packed.row)
+    found = packed.direction.reshape(-1).view(np.int32)
     return Round(
-        np.empty(contact_count, np.int64),
-        packed.live,
-        np.empty(contact_count + 1, np.int64),
-        packed.parts.contact,
-        packed.row,
-        packed.body,
-        packed.impulse,
-        np.empty(contact_count),
-        packed.parts.member,
-        np.empty(contact_count),
+        listed=np.empty(contact_count, np.int64),
+        contact=packed.live,
+        group_start=np.empty(contact_count + 1, np.int64),
+        group=packed.parts.contact,
+        row=packed.row,
+        body=packed.body,
+        impulse=packed.impulse,
+        time=np.empty(contact_count),
+        changed=packed.parts.member,
+        found=found[: 2 * contact_count],
+        found_count=packed.parts.place,
+        hit=found[2 * contact_count : 3 * contact_count],
+        smooth=np.empty(contact_count),
     )
 
 

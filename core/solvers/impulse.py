@@ -161,7 +161,7 @@ class ImpulsePipeline:
         self.solve = solve_scratch(n, capacity)
         recall_solve(self.solve, memory)
         # Collisions come before the solve and energy after it: they take the same scratch.
-        self.collisions = empty_collisions(capacity, self.solve.newton.error, self.solve.newton.step)
+        self.collisions = empty_collisions(self.solve.newton.error, self.solve.newton.step)
         self.energy = EnergyScratch(np.zeros(n), self.solve.newton.error, self.solve.impulse)
 
     @contextmanager

@@ -23,7 +23,6 @@ from ..dynamics.contact_rows import in_frame, relative_velocity
 from ..dynamics.packed_rows import ANCHOR_1, ANCHOR_2, pack_normal, pack_row
 from ..jit import inlined, inner, kernel
 from ..math3 import vec3
-from ..tables import table
 from .collision_round import MANY, group_collisions, has_animated, push, resolve_group, take_back
 
 # A stack passes a blow on by one layer a round. Bodies caught between others collide ever faster; what
@@ -56,14 +55,11 @@ class CollisionScratch(NamedTuple):
     rank: np.ndarray  # (n,) its place among the bodies that the round before changed, -1 for others
     parent: np.ndarray  # (n,) the groups' union-find
     group: np.ndarray  # (n,) the group that a body stands for, -1 where none
-    hit: np.ndarray  # (c,) contacts that collide at first, where in the islands' order they stand
-    found: np.ndarray  # (2 c,) those that collide in the next round, where the contacts of each body begin
-    found_count: np.ndarray  # (n,) how many, for each body by rank
     count: np.ndarray  # (COUNTS,)
 
 
-def empty_collisions(contact_capacity: int, velocity: np.ndarray, offset: np.ndarray) -> CollisionScratch:
-    """Scratch for so many contacts; `velocity` and `offset` (n, 6) are others' between collisions."""
+def empty_collisions(velocity: np.ndarray, offset: np.ndarray) -> CollisionScratch:
+    """Scratch; `velocity` and `offset` (n, 6) are others' between collisions."""
     n = len(velocity)
     return CollisionScratch(
         speed=np.zeros(n),
@@ -74,9 +70,6 @@ def empty_collisions(contact_capacity: int, velocity: np.ndarray, offset: np.nda
         rank=np.full(n, -1),
         parent=np.zeros(n, np.int64),
         group=np.zeros(n, np.int64),
-        hit=table(contact_capacity, np.int32),
-        found=table(2 * contact_capacity, np.int32),
-        found_count=np.zeros(n, np.int64),
         count=np.zeros(COUNTS, np.int64),
     )
 
@@ -190,7 +183,7 @@ def _look(plan, contacts, rows, order, first, last, h, rest_speed, now, scratch)
         if not _is_fast(contacts, c, rest_speed, scratch):
             continue
         if _collision(contacts, rows, c, h, rest_speed, now, scratch)[0] >= 0.0:
-            scratch.hit[first + found] = i
+            now.hit[first + found] = i
             found += 1
     return found
 
@@ -207,9 +200,9 @@ def _look_again(contacts, rows, now, first, last, h, rest_speed, graph, scratch)
             if 0 <= other < rank:
                 continue
             if _collision(contacts, rows, c, h, rest_speed, now, scratch)[0] >= 0.0:
-                scratch.found[start + found] = c
+                now.found[start + found] = c
                 found += 1
-        scratch.found_count[rank] = found
+        now.found_count[rank] = found
 
 
 @inner
@@ -239,13 +232,13 @@ def _put_up(board, task, pieces, scratch):
 
 
 @inner
-def _gather_hits(board, scratch):
+def _gather_hits(board, now, scratch):
     """Move together the contacts that the pieces of LOOK found."""
     hits = 0
     for piece in range(scratch.count[PIECES]):
         first = board.tally[piece, 0]
         for k in range(board.tally[piece, 1]):
-            scratch.hit[hits] = scratch.hit[first + k]
+            now.hit[hits] = now.hit[first + k]
             hits += 1
     scratch.count[HITS] = hits
 
@@ -254,11 +247,11 @@ def _gather_hits(board, scratch):
 def _begin_island(islands, now, scratch):
     """List the collisions of the next island that has any."""
     count = scratch.count
-    while islands.start[count[ISLAND] + 1] <= scratch.hit[count[HIT]]:
+    while islands.start[count[ISLAND] + 1] <= now.hit[count[HIT]]:
         count[ISLAND] += 1
     last = islands.start[count[ISLAND] + 1]
-    while count[HIT] < count[HITS] and scratch.hit[count[HIT]] < last:
-        now.listed[count[LISTED]] = islands.order[scratch.hit[count[HIT]]]
+    while count[HIT] < count[HITS] and now.hit[count[HIT]] < last:
+        now.listed[count[LISTED]] = islands.order[now.hit[count[HIT]]]
         count[LISTED] += 1
         count[HIT] += 1
     count[ROUND] = 0
@@ -297,8 +290,8 @@ def _list_found(contact_start, now, scratch):
     for rank in range(scratch.count[BODIES]):
         body = now.changed[rank]
         scratch.rank[body] = -1
-        for k in range(scratch.found_count[rank]):
-            now.listed[listed] = scratch.found[contact_start[body] + k]
+        for k in range(now.found_count[rank]):
+            now.listed[listed] = now.found[contact_start[body] + k]
             listed += 1
     scratch.count[LISTED] = listed
 
@@ -322,7 +315,7 @@ def _begin_next(board, kind, plan, contacts, islands, h, graph, now, scratch):
         _put_up(board, LOOK_AGAIN, count[BODIES] // BODIES_OF_PIECE, scratch)
         return True
     if task == LOOK:
-        _gather_hits(board, scratch)
+        _gather_hits(board, now, scratch)
     elif task == LOOK_AGAIN:
         _list_found(graph.contact_start, now, scratch)
     else:
