@@ -1,0 +1,92 @@
+"""The update of one packed contact against its plain formulas, on contacts of a heap."""
+
+import numpy as np
+import pytest
+import scenes
+import topple
+from topple.dynamics.packed_rows import (
+    ANCHOR_1,
+    ANCHOR_2,
+    WIDTH,
+    friction_step,
+    normal_step,
+    pack_normal,
+    pack_row,
+    packed_velocity,
+    world_impulse,
+)
+from topple.jit import kernel
+
+STEP = 1.0 / 240.0
+
+
+@kernel
+def update(contacts, rows, c, s, g, rate, anchor, va, vb, p, row, velocity_out, new_out, world_out):
+    """Pack contact `c` and make one step."""
+    pack_row(contacts, rows, c, s, 1.0, row)
+    pack_normal(rows.K[c, 0], g, rate, row)
+    row[ANCHOR_1], row[ANCHOR_2] = anchor[0], anchor[1]
+    u = packed_velocity(row, va, vb)
+    normal = normal_step(row, u, p[0])
+    q1, q2 = friction_step(row, u, normal - p[0], p[1], p[2], normal)
+    velocity_out[0], velocity_out[1], velocity_out[2] = u
+    new_out[0], new_out[1], new_out[2] = normal, q1, q2
+    world_out[0], world_out[1], world_out[2] = world_impulse(row, (normal, q1, q2))
+
+
+def plain_step(K, friction, u, p, s, g, rate, anchor):
+    """The same by matrices, for the relative velocity u in the contact frame."""
+    normal = max(0.0, p[0] + (rate - u[0] - g * p[0]) / (K[0, 0] + g))
+    slip = u[1:] + K[1:, 0] * (normal - p[0]) + s * p[1:] - anchor
+    across = K[1:, 1:] + s * np.eye(2)
+    stuck = p[1:] - np.linalg.solve(across, slip)
+    if np.linalg.norm(stuck) <= friction[0] * normal:
+        return np.array([normal, *stuck]), "sticks"
+    slid = p[1:] - slip / np.linalg.eigvalsh(across)[-1]
+    length, limit = np.linalg.norm(slid), friction[1] * normal
+    return np.array([normal, *(slid if length <= limit else slid * limit / length)]), "slips"
+
+
+@pytest.fixture(scope="module")
+def pipeline():
+    simulation = topple.Simulation(scenes.wide_heap(16), topple.ImpulseSolver(time_step=STEP, threads=1))
+    simulation.advance(0.7)
+    pipeline = simulation._pipeline
+    pipeline._prepare_rows(STEP)
+    assert pipeline.contact_count > 10
+    return pipeline
+
+
+def test_one_step_is_that_of_the_formulas(pipeline):
+    random, contacts, rows = np.random.default_rng(4), pipeline.geometry, pipeline.rows
+    row, found = np.empty(WIDTH), set()
+    u, new, world = np.empty(3), np.empty(3), np.empty(3)
+    for c in range(pipeline.contact_count):
+        K = np.zeros((3, 3))
+        K[np.triu_indices(3)] = rows.K[c]
+        K = np.triu(K) + np.triu(K, 1).T
+        frame = rows.frame[c].reshape(3, 3)
+        for _ in range(40):
+            va, vb = random.normal(size=(2, 6))
+            p = np.array([1.0, 0.1, 0.1]) * random.normal(size=3) / K[0, 0]
+            p[0] = abs(p[0])
+            s, g = random.uniform(0.0, 0.1, 2) * K[0, 0]
+            rate, anchor = random.normal(), random.normal(size=2)
+            update(contacts, rows, c, s, g, rate, anchor, va, vb, p, row, u, new, world)
+            arm = contacts.arm[c]
+            relative = va[:3] + np.cross(va[3:], arm[0]) - vb[:3] - np.cross(vb[3:], arm[1])
+            np.testing.assert_allclose(u, relative, rtol=1e-12, atol=1e-12)
+            expected, kind = plain_step(K, rows.friction[c], frame @ relative, p, s, g, rate, anchor)
+            np.testing.assert_allclose(new, expected, rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(world, frame.T @ new, rtol=1e-12, atol=1e-12)
+            found.add("parts" if new[0] == 0.0 else kind)
+    assert found == {"parts", "sticks", "slips"}
+
+
+def test_without_friction_there_is_none(pipeline):
+    contacts, rows = pipeline.geometry, pipeline.rows._replace(friction=np.zeros_like(pipeline.rows.friction))
+    row, u, new, world = np.empty(WIDTH), np.empty(3), np.empty(3), np.empty(3)
+    va, vb = np.arange(6.0), np.zeros(6)
+    update(contacts, rows, 0, 0.0, 0.0, 30.0, np.zeros(2), va, vb, np.ones(3), row, u, new, world)
+    assert new[0] > 0.0
+    assert (new[1:] == 0.0).all()
