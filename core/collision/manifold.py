@@ -26,6 +26,7 @@ CUT = 1 << 23  # tags from here on are of points made by cutting
 FLUSH = 1e-6
 TIE = 1e-6  # of the size: by less than this no candidate is better than an earlier one
 KEPT = 1.05  # how much better than a point of the last step another must be to take its place
+HIGH = 0.05  # of the size: a candidate so much higher than the deepest counts half
 
 
 class ManifoldScratch(NamedTuple):
@@ -169,13 +170,21 @@ def _better(value, best, tie):
 
 
 @inlined
-def _weigh(scratch, feature, feature_count):
-    """Set the merit of each candidate by the features of the last step's points."""
+def _weigh(scratch, feature, feature_count, flat, size):
+    """Set the merit of each candidate: what was a point in the last step is preferred, what is high is not.
+
+    A brick with bevelled edges lies on four vertices, and those of its bevels are farther out: without this
+    they would stand for it, and nothing would hold it but the deepest.
+    """
+    deepest = np.inf
     for i in range(scratch.count[0]):
-        scratch.merit[i] = 1.0
+        deepest = min(deepest, scratch.separation[i])
+    for i in range(scratch.count[0]):
+        height = max(scratch.separation[i] - deepest - flat, 0.0)
+        scratch.merit[i] = 1.0 / (1.0 + height / (HIGH * size))
         for j in range(feature_count):
             if feature[j] == scratch.feature[i]:
-                scratch.merit[i] = KEPT
+                scratch.merit[i] *= KEPT
 
 
 @inlined
@@ -217,7 +226,7 @@ def reduce_candidates(scratch, feature, feature_count, flat, size):
             scratch.chosen[i] = i
         return count
     tie = TIE * size
-    _weigh(scratch, feature, feature_count)
+    _weigh(scratch, feature, feature_count, flat, size)
     first = _outermost(scratch, flat, size)
     a = vec3.load(scratch.p_a, first)
     second, best = first, 0.0
