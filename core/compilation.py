@@ -1,8 +1,8 @@
 """Compiles the kernels of a solver before its first step, in processes made for it.
 
 Numba compiles one function at a time however many threads ask, so the kernels come in parts that are
-compiled side by side, by two processes that take about as long: collision, which both solvers need, with what
-the impulse solver does after the impulses, and the solver.
+compiled side by side, by two processes: each takes the next part from a pipe when it is done with one, so
+both end at about the same time, on any machine.
 The folder of compiled kernels hands them over. In processes of their own LLVM and numba can also be told to
 do without what costs a third of the time and makes no kernel faster (measured), which in this one is its
 user's to say. Where no other process can be had, this one compiles everything.
@@ -11,7 +11,6 @@ user's to say. Where no other process can be had, this one compiles everything.
 import atexit
 import functools
 import gc
-import itertools
 import os
 import subprocess
 import sys
@@ -58,7 +57,7 @@ from .solvers.impulse import ImpulseSolver, build_pipeline
 # Blender can import), so that all find each other's kernels.
 _PROCESS = """
 import gc, importlib.util, os, sys, types
-name, folder, *functions = sys.argv[1:]
+name, folder, *functions = sys.argv[1:]  # the pipe, which is its input, holds their numbers
 parents = name.split(".")[:-1]
 for i in range(len(parents)):
     parent = types.ModuleType(".".join(parents[:i + 1]))
@@ -71,11 +70,14 @@ spec.loader.exec_module(sys.modules[name])
 gc.disable()
 compilation = importlib.import_module(name + ".compilation")
 compilation.jit.compile_kernels_only()
-for function in functions:
-    getattr(compilation, function)()
+while number := os.read(0, 1):
+    getattr(compilation, functions[number[0]])()
 os._exit(0)  # Python would look through millions of objects for garbage first: a twentieth of the time
 """
-Part = Literal["collision", "motion", "impulse", "analytic"]
+Part = Literal["collision", "motion", "repair", "impulse", "analytic"]
+IMPULSE: tuple[Part, ...] = ("impulse", "collision", "motion", "repair")  # what each solver needs
+ANALYTIC: tuple[Part, ...] = ("collision", "analytic")
+_PROCESSES = 2
 _OPTIMIZATION = "1"  # LLVM's level in these processes
 
 
@@ -85,32 +87,36 @@ def compile_kernels(solver: SolverChoice = "impulse") -> None:
     Raises:
         SolverError: there is no such solver.
     """
-    is_analytic = isinstance(resolve_solver(solver), AnalyticSolver)
-    if is_analytic:
-        compile_parts(("collision",), ("analytic",))
-    else:
-        compile_parts(("collision", "motion"), ("impulse",))
+    compile_parts(*(ANALYTIC if isinstance(resolve_solver(solver), AnalyticSolver) else IMPULSE))
 
 
 @functools.cache
-def compile_parts(*groups: tuple[Part, ...]) -> None:
-    """Compile those of the parts that no process has compiled yet, the groups side by side."""
-    missing: list[list[Part]] = [[part for part in group if not jit.is_compiled(part)] for group in groups]
+def compile_parts(*parts: Part) -> None:
+    """Compile those of the parts that no process has compiled yet; what takes longest should stand first."""
+    missing: list[Part] = [part for part in parts if not jit.is_compiled(part)]
     if jit.CACHE_FOLDER is not None:
-        processes = [_start_process([PARTS[part].__name__ for part in group]) for group in missing if group]
-        for process in processes:
-            if process is not None:
-                process.wait()
+        for process in _start_processes([PARTS[part].__name__ for part in missing]):
+            process.wait()
     with _garbage_left_alone():
-        for part in itertools.chain(*missing):  # loads what the processes compiled
+        for part in missing:  # loads what the processes compiled
             PARTS[part]()
             jit.mark_compiled(part)
 
 
-def _start_process(functions: list[str]) -> "subprocess.Popen[bytes] | None":
-    """A Python that runs some of the functions below; None where there is none to be started."""
+def _start_processes(functions: list[str]) -> "list[subprocess.Popen[bytes]]":
+    """Pythons that share the functions below; none where there is none to be started."""
     if not Path(sys.executable or "").name.startswith("python"):  # a program that embeds Python
-        return None
+        return []
+    queue, entrance = os.pipe()
+    os.write(entrance, bytes(range(len(functions))))
+    os.close(entrance)
+    processes = [_start_process(functions, queue) for _ in functions[:_PROCESSES]]
+    os.close(queue)
+    return [process for process in processes if process is not None]
+
+
+def _start_process(functions: list[str], queue: int) -> "subprocess.Popen[bytes] | None":
+    """A Python that runs the functions whose numbers it finds in the pipe."""
     folder = str(Path(__file__).parent)
     environment = {
         **os.environ,
@@ -122,7 +128,7 @@ def _start_process(functions: list[str]) -> "subprocess.Popen[bytes] | None":
         return subprocess.Popen(
             [sys.executable, "-c", _PROCESS, __name__.rpartition(".")[0], folder, *functions],
             env=environment,
-            stdin=subprocess.DEVNULL,
+            stdin=queue,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
@@ -173,11 +179,16 @@ def _compile_advance(shapes: ShapeTable) -> None:
 
 
 def compile_motion() -> None:
-    """Compile what the impulse solver does once it has found impulses: its stages run without a contact."""
+    """Compile what applies impulses and moves bodies: these stages run without a contact, too."""
+    pipeline, _ = build_pipeline(_small_scene(), ImpulseSolver())
+    pipeline.move(pipeline.settings.time_step, 0)
+
+
+def compile_repair() -> None:
+    """Compile what the impulse solver does around the motion of bodies."""
     pipeline, _ = build_pipeline(_small_scene(), ImpulseSolver())
     h = pipeline.settings.time_step
     pipeline.stop_at_obstacles(h)
-    pipeline.move(h, 0)
     pipeline.note_events()
     contacts, none = pipeline.contacts, np.zeros(0, np.int64)
     state, velocity = pipeline.state, pipeline.plan.start
@@ -230,6 +241,7 @@ def compile_analytic() -> None:
 PARTS: dict[Part, Callable[[], None]] = {
     "collision": compile_collision,
     "motion": compile_motion,
+    "repair": compile_repair,
     "impulse": compile_impulse,
     "analytic": compile_analytic,
 }

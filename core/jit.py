@@ -2,8 +2,9 @@
 
 Numba's disk cache does not notice a change in another file, so the folder's name is a hash of
 every source file of the core, the numba version and the Python ABI: a changed helper gets a new
-folder, never stale machine code. The folder lies outside the source tree, which may be read-only
-or cleared on upgrade (in Blender: its own folder for extensions, by the variable below).
+folder, never stale machine code, and wherever the core is installed twice it is compiled once. The folder
+lies outside the source tree, which may be read-only or cleared on upgrade (in Blender: its own folder for
+extensions, by the variable below).
 """
 
 import functools
@@ -13,14 +14,15 @@ import os
 import platform
 import shutil
 import sys
+import tempfile
 import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numba
-from llvmlite import ir
-from numba.core import cgutils, codegen, cpu, types
+from llvmlite import binding, ir
+from numba.core import caching, cgutils, codegen, cpu, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
@@ -67,6 +69,7 @@ def _prepare_cache() -> Path | None:
     folder = cache_root() / f"kernels-{source_hash()}-{__package__}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()  # it may be there, but not ours to write to
         _remove_old_caches(folder.parent)
     except OSError:
         return None
@@ -79,17 +82,24 @@ CACHE_FOLDER = _prepare_cache()
 RUNS_AS_PYTHON: bool = bool(numba.config.DISABLE_JIT)  # pyright: ignore[reportAttributeAccessIssue]
 
 
+@functools.cache
+def _processor() -> str:
+    """Hash of what numba compiles for: machines of several kinds may share a home folder."""
+    kind = f"{binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"
+    return hashlib.sha256(kind.encode()).hexdigest()[:8]
+
+
 def is_compiled(part: str) -> bool:
     """Whether nothing of this part has to be compiled: it is in the cache, or runs as plain Python."""
     if RUNS_AS_PYTHON:
         return True
-    return CACHE_FOLDER is not None and (CACHE_FOLDER / f"complete-{part}").exists()
+    return CACHE_FOLDER is not None and (CACHE_FOLDER / f"complete-{part}-{_processor()}").exists()
 
 
 def mark_compiled(part: str) -> None:
     """Remember that every kernel of this part is in the cache."""
     if CACHE_FOLDER is not None:
-        (CACHE_FOLDER / f"complete-{part}").touch()
+        (CACHE_FOLDER / f"complete-{part}-{_processor()}").touch()
 
 
 FLAGS: dict[str, Any] = {
@@ -100,17 +110,45 @@ FLAGS: dict[str, Any] = {
 }
 
 
+class _Locator(caching._CacheLocator):
+    """Where a kernel is kept: at its file's place in the core. The folder is that of these sources only."""
+
+    def __init__(self, function: Callable, place: Path) -> None:
+        self._folder = Path(str(CACHE_FOLDER)) / place.parent
+        self._line = function.__code__.co_firstlineno
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+    def get_source_stamp(self) -> str:
+        return source_hash()
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+    @classmethod
+    def from_function(cls, py_func: Callable, py_file: str) -> "_Locator":
+        locator = cls(py_func, Path(py_file).relative_to(Path(__file__).parent))
+        locator._folder.mkdir(exist_ok=True)
+        return locator
+
+
+class _Keeping(caching.CompileResultCacheImpl):
+    _locator_classes = [_Locator]
+
+
+class _Cache(caching.FunctionCache):
+    _impl_class = _Keeping
+
+
 def _compile(function: Callable, *, python_calls: bool = False, **more: Any) -> Callable:
     """Only what Python calls is kept on disk: the rest is part of its callers, and costs time to keep."""
-    more["cache"] = python_calls and CACHE_FOLDER is not None
     more["no_cpython_wrapper"] = not python_calls
-    config: Any = numba.config
-    others = config.CACHE_DIR
-    config.CACHE_DIR = str(CACHE_FOLDER or "")  # read while decorating; not ours to keep
-    try:
-        return numba.njit(**FLAGS, **more)(function)
-    finally:
-        config.CACHE_DIR = others
+    compiled: Any = numba.njit(**FLAGS, **more)(function)
+    is_ours = Path(function.__code__.co_filename).is_relative_to(Path(__file__).parent)
+    if python_calls and is_ours and CACHE_FOLDER is not None and not RUNS_AS_PYTHON:
+        compiled._cache = _Cache(function)
+    return compiled
 
 
 def kernel(function: Callable) -> Callable:
@@ -132,18 +170,17 @@ def inlined(function: Callable) -> Callable:
     return _compile(function, _nrt=False, forceinline=True)
 
 
+_ARITHMETIC: list[Any] = []
+
+
 def arithmetic(function: Callable) -> Callable:
     """The same for arithmetic on tuples, which Python may call, too."""
-    return _compile(function, python_calls=True, _nrt=False, forceinline=True)
-
-
-def allocating_kernel(function: Callable) -> Callable:
-    """Compile a function that makes arrays, once per call and never in its loops, and that Python calls."""
-    return _compile(function, python_calls=True, _nrt=True)
+    _ARITHMETIC.append(_compile(function, python_calls=True, _nrt=False, forceinline=True))
+    return _ARITHMETIC[-1]
 
 
 def allocating_inner(function: Callable) -> Callable:
-    """The same for a function that only kernels call, those as well that make no arrays themselves."""
+    """The same for a function that makes arrays, once per call and never in its loops."""
     return _compile(function, _nrt=True)
 
 
@@ -158,9 +195,13 @@ def merged(function: Callable) -> Callable:
 def compile_kernels_only() -> None:
     """Have numba make machine code of kernels only, not of each function that is a part of them as well.
 
-    It would optimize and translate every such function for itself, then again within each kernel: a fifth of
-    the time. Numba itself is changed: this is for a process that compiles and does nothing else.
+    Nor a way in from Python for arithmetic, which only kernels call here. It would optimize and translate
+    every such function for itself, then again within each kernel: a fifth of the time. Numba itself is
+    changed: this is for a process that compiles and does nothing else.
     """
+    for function in () if RUNS_AS_PYTHON else _ARITHMETIC:
+        function.targetoptions["no_cpython_wrapper"] = True
+        function._cache = caching.NullCache()  # what is kept on disk would lack it
     library: Any = codegen.CPUCodeLibrary
     context: Any = cpu.CPUContext
     get_executable, make_function = context.get_executable, cpu._dynfunc.make_function

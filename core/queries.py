@@ -83,7 +83,7 @@ class _Pair:
     """Two shapes in one table, with the scratch to collide them."""
 
     def __init__(self, shape_a: Shape, shape_b: Shape) -> None:
-        compile_parts(("collision",))
+        compile_parts("collision")
         if isinstance(shape_a, Mesh) and isinstance(shape_b, Mesh):
             raise SolverError("both shapes are meshes, which have no inside; give one solid shape")
         solids = [(shape, np.zeros(3), np.eye(3)) for shape in (shape_a, shape_b)]

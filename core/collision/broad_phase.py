@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..geometry.shape_table import PLANE, Colliders, MeshTrees, ShapeTable
-from ..jit import allocating_kernel, inlined, kernel
+from ..jit import inlined, kernel
 from ..tables import is_short, larger
 from .mid_phase import STACK, update_mesh_pairs
 from .pairs import (
@@ -154,11 +154,9 @@ def update_pairs(layers, mask, apart, owner, mobile, boxes, pairs):
     return status
 
 
-@allocating_kernel
-def find_all_pairs(layers, mask, apart, owner, mobile, boxes, pairs):
-    """Add every overlapping pair by one sweep along the sorted first axis."""
-    n = boxes.low.shape[0]
-    active = np.empty(n, np.int64)
+@kernel
+def find_all_pairs(layers, mask, apart, owner, mobile, boxes, active, pairs):
+    """Add every overlapping pair by one sweep along the sorted first axis; `active` (n,) is scratch."""
     active_count = 0
     for endpoint in boxes.endpoint[0]:
         body = endpoint >> 1
@@ -230,7 +228,7 @@ class BroadPhase:
         status = STATUS_OK
         if not self._sorted:
             self._sort()
-            status = find_all_pairs(*self.who, self.boxes, self.pairs)
+            status = self._find_all_pairs()
         elif changed:
             self._grow_in_time()
             status = update_pairs(*self.who, self.boxes, self.pairs)
@@ -248,8 +246,12 @@ class BroadPhase:
     def grow(self, state, reach: np.ndarray) -> int:
         """Make room for more pairs and look for those that found none; returns a status."""
         self.pairs = grown_pairs(self.pairs, larger(len(self.pairs.collider)), len(self.pairs.point))
-        status = find_all_pairs(*self.who, self.boxes, self.pairs)
+        status = self._find_all_pairs()
         return max(status, self._update_mesh_pairs(state, reach))
+
+    def _find_all_pairs(self) -> int:
+        active = np.empty(len(self.boxes.low), np.int64)
+        return find_all_pairs(*self.who, self.boxes, active, self.pairs)
 
     def grow_rooms(self) -> bool:
         """Make room for the contact points of more pairs where there is little; whether there was."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import allocating_kernel, inlined, inner
+from ..jit import inlined, inner, kernel
 from ..tables import table
 from .body_state import DYNAMIC
 
@@ -34,6 +34,7 @@ class ContactGraph(NamedTuple):
     level: np.ndarray  # (bodies,) distance from the ground on the contact graph
     parent: np.ndarray  # (bodies,) union-find
     queue: np.ndarray  # (contact capacity + bodies,) scratch
+    tally: np.ndarray  # (bodies + 4,) scratch
     last_link: np.ndarray  # (contact capacity, 2) bodies of the contacts the islands were last built of
     last_kind: np.ndarray  # (bodies,) what the bodies were then
     last_count: np.ndarray  # (2,) numbers of contacts and of islands then
@@ -59,6 +60,7 @@ def empty_graph(body_count: int, contact_capacity: int) -> ContactGraph:
         contact_start=np.zeros(body_count + 2, np.int64),
         contact_of_body=table(2 * contact_capacity, np.int32),
         queue=table(contact_capacity + body_count, np.int64),
+        tally=np.zeros(body_count + 4, np.int64),
         last_link=table((contact_capacity, 2), np.int32),
         last_kind=np.zeros(body_count, np.int64),
         last_count=np.full(2, -1),
@@ -147,7 +149,7 @@ def _same_links(kind, body_of, count, graph):
     return same
 
 
-@allocating_kernel
+@kernel
 def build_islands(kind, body_of, count, ground_up, islands, graph):
     """Group the contacts by island; returns the number of islands. What has not changed is not done again.
 
@@ -176,7 +178,8 @@ def build_islands(kind, body_of, count, ground_up, islands, graph):
     if ground_up:
         for i in range(n):
             levels = max(levels, graph.level[i] + 1)
-    tally = np.zeros(max(levels, n) + 2, np.int64)
+    tally = graph.tally
+    tally[:] = 0
     for c in range(count):
         tally[(_level_of_contact(kind, body_of, c, graph.level) if ground_up else 0) + 1] += 1
     for k in range(levels):

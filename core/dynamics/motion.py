@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import allocating_kernel, inlined, inner, kernel
+from ..jit import inlined, inner, kernel
 from ..math3 import mat3, quat, vec3
 from .body_state import DYNAMIC, STATIC
 
@@ -309,8 +309,8 @@ def move_bodies(model, state, plan, gravity, h):
             _update_spin(model, state, i)
 
 
-@allocating_kernel
-def measure_reach(kind, bound, owner, mean, collider, pair_count, h, reach_out):
+@kernel
+def measure_reach(kind, bound, owner, mean, collider, pair_count, h, own, reach_out):
     """Bound how far any point of each body may move in a step [m], shape (n,).
 
     A body that touches a faster one may be hit by it within the step, so it is given the other's
@@ -320,10 +320,9 @@ def measure_reach(kind, bound, owner, mean, collider, pair_count, h, reach_out):
         owner: Body of each collider.
         mean: Planned mean velocities [m/s, rad/s], shape (n, 6).
         collider, pair_count: Pairs of colliders in the slots so far used.
+        own: Scratch (n,).
     """
-    n = mean.shape[0]
-    own = np.empty(n)
-    for i in range(n):
+    for i in range(mean.shape[0]):
         speed = vec3.norm((mean[i, 0], mean[i, 1], mean[i, 2]))
         spin = vec3.norm((mean[i, 3], mean[i, 4], mean[i, 5]))
         own[i] = h * (speed + (spin * bound[i] if spin > 0.0 else 0.0))

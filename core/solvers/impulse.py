@@ -51,7 +51,7 @@ from .impulse_islands import (
     solve_scratch,
 )
 from .impulse_pressed import PressedPairs
-from .impulse_repair import deepest, project_positions
+from .impulse_repair import deepest, project_positions, repair_scratch
 from .impulse_rest import REST_FORCE, find_sleepers, settle_held
 from .impulse_settings import ImpulseSolver
 from .impulse_settle import IN_MOTION
@@ -258,7 +258,8 @@ class ImpulsePipeline:
             plan_free_motion(self.model, self.state, self.gravity, h, self.plan)
             measure_reach(
                 self.model.kind, self.model.bound, self.colliders.body, self.plan.mean,
-                self.broad_phase.pairs.collider, self.broad_phase.pairs.counter[HIGH], h, self.reach,
+                self.broad_phase.pairs.collider, self.broad_phase.pairs.counter[HIGH], h,
+                np.empty_like(self.reach), self.reach,
             )  # fmt: skip
 
     def find_contacts(self, kept: float = CARRIED) -> None:
@@ -412,7 +413,7 @@ class ImpulsePipeline:
             project_positions(
                 self.model, self.state, self.masses, self.geometry, self.contacts.slot, self.contact_count,
                 self.broad_phase.pairs.allowance, 0.25 * self.tolerance, self.gravity, self.plan,
-                self.end_velocity,
+                repair_scratch(len(self.net), self.contact_count), self.end_velocity,
             )  # fmt: skip
 
     def _check_finite(self) -> None:

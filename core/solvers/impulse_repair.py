@@ -7,6 +7,7 @@ added.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from ..dynamics.body_state import DYNAMIC, KINEMATIC
 from ..dynamics.contact_rows import add_pair_impulse, relative_velocity
 from ..dynamics.islands import list_contacts_of_bodies
 from ..dynamics.motion import update_derived
-from ..jit import allocating_kernel, inner, kernel
+from ..jit import inner, kernel
 from ..math3 import mat3, quat, vec3
 from .impulse_energy import kinetic_energy, slow_down
 
@@ -48,26 +49,42 @@ def deepest(kind, body, separation, slot, count, allowance):
     return beyond, worst
 
 
+class RepairScratch(NamedTuple):
+    """Working space of one round of repair."""
+
+    contact_start: np.ndarray  # (bodies + 2,) where each body's contacts begin in `contact_of_body`
+    contact_of_body: np.ndarray  # (2 c,)
+    due: np.ndarray  # (c,) contacts to look at
+    block_due: np.ndarray  # (c // BLOCK + 1,) whether there are such in each block of them
+
+
+def repair_scratch(body_count: int, contact_count: int) -> RepairScratch:
+    """Scratch for so many bodies and contacts; it is filled before it is read."""
+    return RepairScratch(
+        contact_start=np.empty(body_count + 2, np.int64),
+        contact_of_body=np.empty(2 * contact_count, np.int32),
+        due=np.empty(contact_count, np.bool_),
+        block_due=np.empty(contact_count // BLOCK + 1, np.bool_),
+    )
+
+
 @inner
-def _mark(contact_start, contact_of_body, body, due, block_due):
+def _mark(scratch, body):
     """Note that the contacts of a body that was moved are to be looked at."""
-    for k in range(contact_start[body], contact_start[body + 1]):
-        c = contact_of_body[k]
-        due[c], block_due[c // BLOCK] = True, True
+    for k in range(scratch.contact_start[body], scratch.contact_start[body + 1]):
+        c = scratch.contact_of_body[k]
+        scratch.due[c], scratch.block_due[c // BLOCK] = True, True
 
 
 @inner
-def _displace(
-    kind, masses, contacts, slot, count, allowance, limit, with_animated, contact_start, contact_of_body,
-    due, block_due, displacement,
-):  # fmt: skip
+def _displace(kind, masses, contacts, slot, count, allowance, limit, with_animated, scratch, displacement):
     """Displacements that leave no known contact deeper than `limit` [m]; whether there are such.
 
     Args:
         with_animated: Whether contacts with animated bodies count.
-        contact_start, contact_of_body: The contacts of each body.
-        due, block_due: Scratch: contacts to look at, and whether there are such in each block of them.
+        scratch: The contacts of each body are listed.
     """
+    due, block_due = scratch.due, scratch.block_due
     displacement[:, :] = 0.0
     block_due[:] = False
     for c in range(count):
@@ -97,15 +114,15 @@ def _displace(
                     add_pair_impulse(masses, contacts, c, push, 1.0, displacement)
                     for side in range(2):
                         if kind[contacts.body[c, side]] == DYNAMIC:
-                            _mark(contact_start, contact_of_body, contacts.body[c, side], due, block_due)
+                            _mark(scratch, contacts.body[c, side])
         if not moved:
             return True
     return False
 
 
-@allocating_kernel
+@kernel
 def project_positions(
-    model, state, masses, contacts, slot, count, allowance, limit, gravity, plan, displacement
+    model, state, masses, contacts, slot, count, allowance, limit, gravity, plan, scratch, displacement
 ):
     """Move bodies until no known contact is deeper than `limit` [m]; none gets faster.
 
@@ -119,15 +136,11 @@ def project_positions(
         displacement: Scratch (n, 6) [m, rad].
     """
     kind = model.kind
-    contact_start = np.empty(kind.shape[0] + 2, np.int64)
-    contact_of_body = np.empty(2 * count, np.int32)
-    list_contacts_of_bodies(contacts.body, count, contact_start, contact_of_body)
-    due, block_due = np.empty(count, np.bool_), np.empty(count // BLOCK + 1, np.bool_)
+    list_contacts_of_bodies(contacts.body, count, scratch.contact_start, scratch.contact_of_body)
     for with_animated in (True, False):
         if _displace(
-            kind, masses, contacts, slot, count, allowance, limit, with_animated, contact_start,
-            contact_of_body, due, block_due, displacement,
-        ):  # fmt: skip
+            kind, masses, contacts, slot, count, allowance, limit, with_animated, scratch, displacement
+        ):
             break
     for i in range(state.c.shape[0]):
         d = displacement[i]

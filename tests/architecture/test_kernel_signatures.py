@@ -7,6 +7,7 @@ exempt: they take a tuple and a row of an array alike.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ import pytest
 pytestmark = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled in this mode"
 )
-PARTS = ("compile_collision", "compile_motion", "compile_impulse", "compile_analytic")
+PARTS = ("compile_collision", "compile_motion", "compile_repair", "compile_impulse", "compile_analytic")
 
 
 def kernels_of_several_signatures() -> dict[str, list]:
@@ -33,15 +34,15 @@ def kernels_of_several_signatures() -> dict[str, list]:
     return {name: found for name, found in kernels.items() if len(found) > 1}
 
 
-def start(what: str, cache: Path) -> "subprocess.Popen[str]":
-    """Run this file as a script with a cache of its own."""
+def start(what: str, cache: Path, *folders: str) -> "subprocess.Popen[str]":
+    """Run this file as a script with a cache of its own; modules are looked for in `folders` first."""
     return subprocess.Popen(
         [sys.executable, __file__, what],
         env={
             **os.environ,
             "TOPPLE_CACHE_DIR": str(cache),
             "NUMBA_OPT": "1",
-            "PYTHONPATH": str(Path(__file__).parents[1]),
+            "PYTHONPATH": os.pathsep.join([*folders, str(Path(__file__).parents[1])]),
         },
         stdout=subprocess.PIPE,
         text=True,
@@ -65,6 +66,15 @@ def test_one_signature_where_all_is_compiled_anew(compiled):
 def test_nothing_is_left_to_be_compiled_in_a_bake(compiled):
     cache, _ = compiled
     assert start("simulate", cache).communicate()[0] == "[]\n"
+
+
+def test_the_same_core_elsewhere_finds_its_kernels(compiled, tmp_path):
+    """A second installation is not compiled once more, or kernel by kernel in the midst of a run."""
+    import topple
+
+    cache, _ = compiled
+    shutil.copytree(Path(topple.__file__).parent, tmp_path / "topple")
+    assert start("simulate", cache, str(tmp_path)).communicate()[0] == "[]\n"
 
 
 def test_one_signature_in_all_tests():

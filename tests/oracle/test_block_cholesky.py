@@ -2,18 +2,19 @@
 
 import numpy as np
 import pytest
-from topple.jit import allocating_kernel, kernel
+from numba import njit
+from topple.jit import kernel
 from topple.solvers import block_cholesky
 from topple.solvers import conjugate_gradients as gradients
 from topple.solvers.block_cholesky import BLOCK
 
 
-@allocating_kernel
+@njit
 def analyze(linked):
     return block_cholesky.analyze(linked)
 
 
-@allocating_kernel
+@njit
 def without_fill(n, links, count):
     return block_cholesky.without_fill(n, links, count)
 
@@ -23,7 +24,7 @@ def block_index(pattern, row, column):
     return block_cholesky.block_index(pattern, row, column)
 
 
-@allocating_kernel
+@njit
 def factor(pattern, blocks):
     return block_cholesky.factor(pattern, blocks)
 
