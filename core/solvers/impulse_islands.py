@@ -103,8 +103,9 @@ CALM, SOON_CALM = 2.0, 50.0
 NEWTON_ACCURACY = 1e-3
 NEWTON_ROUNDS = 4
 # Sweeps after which an island that has not settled goes to Newton's method, one iteration of which
-# takes as long.
-FIRST_SWEEPS = 30
+# takes as long; and after which one of more than SHORT bodies without loops does, as a column or a chain: a
+# sweep passes a load on by a link or so, and the factor has no more blocks than there are links.
+FIRST_SWEEPS, FIRST_OF_CHAIN, SHORT = 30, 12, 4
 # A large island whose links close more than so many loops is a heap: only swept while it
 # moves: its factor fills in, and one iteration of Newton's method takes far longer than a sweep.
 LOOPS = 20
@@ -122,8 +123,8 @@ def _has_locks(masses, islands, island):
 
 
 @inner
-def _is_dense(contacts, islands, island):
-    """Whether links between bodies close many loops, as in a heap and not in a chain or an arch."""
+def _count_loops(contacts, islands, island):
+    """How many loops links between bodies close: many in a heap, one in an arch, none in a chain."""
     links = 0
     last_a, last_b = np.int64(-1), np.int64(-1)
     for i in range(islands.start[island], islands.start[island + 1]):
@@ -132,7 +133,7 @@ def _is_dense(contacts, islands, island):
         if (a != last_a or b != last_b) and islands.number[a] >= 0 and islands.number[b] >= 0:
             links += 1
         last_a, last_b = a, b
-    return links > LOOPS + islands.body_start[island + 1] - islands.body_start[island]
+    return max(links + 1 - (islands.body_start[island + 1] - islands.body_start[island]), 0)
 
 
 @inner
@@ -206,13 +207,16 @@ def sweep_islands(
         first, last = islands.start[island], islands.start[island + 1]
         speed = fastest_contact(contacts, islands.order, first, last, mean)
         calm = speed < CALM * gravity_speed
-        heap = last - first > LARGE and _is_dense(contacts, islands, island)
+        loops = _count_loops(contacts, islands, island)
+        heap = last - first > LARGE and loops > LOOPS
         if heap and equilibrium.far > 0.0:
             calm = may_settle(contacts, islands, island, gravity_speed, plan, solve)
         only = solve.outcome[island] == SWEEPS_ONLY
         if calm and not only:
             continue
-        settled, enough, most = SETTLED * tolerance, ENOUGH * tolerance, min(FIRST_SWEEPS, max_sweeps)
+        settled, enough = SETTLED * tolerance, ENOUGH * tolerance
+        chain = loops == 0 and islands.body_start[island + 1] - islands.body_start[island] > SHORT
+        most = min(FIRST_OF_CHAIN if chain else FIRST_SWEEPS, max_sweeps)
         if heap and not calm:
             only, enough = True, ENOUGH_IN_MOTION * tolerance
             settled = enough
