@@ -52,6 +52,7 @@ from .solvers.cone_newton import projection_derivative, sweep_contacts
 from .solvers.contact_events import describe_contacts
 from .solvers.friction_cone import SWEEPS, solve_cone
 from .solvers.impulse import ImpulseSolver, build_pipeline
+from .solvers.impulse_repair import PastContacts
 
 # What the processes run: the core under the name it has here (in Blender a long one, of packages that only
 # Blender can import), so that all find each other's kernels.
@@ -194,7 +195,7 @@ def compile_repair() -> None:
     state, velocity = pipeline.state, pipeline.plan.start
     describe_contacts(contacts.body, contacts.arm, contacts.normal, none, state.c, velocity, np.zeros((0, 8)))
     pipeline.repair_positions(h)
-    pipeline.project_positions()
+    pipeline.project_positions(PastContacts())
 
 
 def compile_impulse() -> None:

@@ -51,7 +51,7 @@ from .impulse_islands import (
     solve_scratch,
 )
 from .impulse_pressed import PressedPairs
-from .impulse_repair import deepest, project_positions, repair_scratch
+from .impulse_repair import PastContacts, deepest, project_positions, repair_scratch
 from .impulse_rest import REST_FORCE, find_sleepers, settle_held
 from .impulse_settings import ImpulseSolver
 from .impulse_settle import IN_MOTION
@@ -388,7 +388,7 @@ class ImpulsePipeline:
 
     def repair_positions(self, h: float) -> None:
         """Project out what the step left too deep."""
-        least, idle = math.inf, 0
+        least, idle, past = math.inf, 0, PastContacts()
         for _ in range(REPAIR_ROUNDS):
             beyond, worst = deepest(
                 self.model.kind, self.contacts.body, self.contacts.separation, self.contacts.slot,
@@ -398,7 +398,7 @@ class ImpulsePipeline:
             if beyond <= DEEP * self.tolerance or idle > IDLE_ROUNDS:
                 break
             least = min(least, beyond)
-            self.project_positions()
+            self.project_positions(past)
             self.look_ahead(h, CARRIED_IN_STEP)
         self.max_penetration = max(self.max_penetration, worst)
         if beyond > self.tolerance:
@@ -407,13 +407,15 @@ class ImpulsePipeline:
                 self.tolerance, self.time,
             )  # fmt: skip
 
-    def project_positions(self) -> None:
-        """Move overlapping bodies apart."""
+    def project_positions(self, past: PastContacts) -> None:
+        """Move overlapping bodies apart, and not into what they were moved out of before."""
+        allowance, limit = self.broad_phase.pairs.allowance, 0.25 * self.tolerance
         with self._stage("repair"):
+            count = self.contact_count + past.write(self.state, self.contacts, self.contact_count)
+            past.note(self.state, self.contacts, self.contact_count, allowance, limit)
             project_positions(
-                self.model, self.state, self.masses, self.geometry, self.contacts.slot, self.contact_count,
-                self.broad_phase.pairs.allowance, 0.25 * self.tolerance, self.gravity, self.plan,
-                repair_scratch(len(self.net), self.contact_count), self.end_velocity,
+                self.model, self.state, self.masses, self.geometry, self.contacts.slot, count, allowance,
+                limit, self.gravity, self.plan, repair_scratch(len(self.net), count), self.end_velocity,
             )  # fmt: skip
 
     def _check_finite(self) -> None:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dynamics.body_state import DYNAMIC, KINEMATIC
+from ..collision.contact_set import ContactSet
+from ..dynamics.body_state import DYNAMIC, KINEMATIC, BodyState
 from ..dynamics.contact_rows import add_pair_impulse, relative_velocity
 from ..dynamics.islands import list_contacts_of_bodies
 from ..dynamics.motion import update_derived
@@ -21,6 +22,50 @@ from .impulse_energy import kinetic_energy, slow_down
 
 SWEEPS = 1000  # a light body pinched under a heavy one takes hundreds; it ends when none is left
 BLOCK = 64  # contacts of which one flag tells whether a sweep passes them by
+
+
+class PastContacts:
+    """Contacts that were deep in earlier rounds of one step's repair; they count until its end.
+
+    Two faces that lie on each other nearly flat touch in up to eight points, four of which stand for them. To
+    push out one that was found may press in another, which is found in its place in the next round, and so on
+    by turns: neither must be forgotten.
+    """
+
+    def __init__(self) -> None:
+        self._body = np.zeros((0, 2), np.int64)
+        self._point = np.zeros((0, 2, 3))  # [m] of a and b from their centres of mass, body axes
+        self._normal = np.zeros((0, 3))
+        self._slot = np.zeros(0, np.int64)
+
+    def note(
+        self, state: BodyState, contacts: ContactSet, count: int, allowance: np.ndarray, limit: float
+    ) -> None:
+        """Note those of the contacts found last that are deeper than `limit` [m]."""
+        found = -contacts.separation[:count] - allowance[contacts.slot[:count]] > limit
+        body = contacts.body[:count][found]
+        point = np.einsum("csji,csj->csi", _rotation(state, body), contacts.arm[:count][found])
+        self._body = np.concatenate([self._body, body])
+        self._point = np.concatenate([self._point, point])
+        self._normal = np.concatenate([self._normal, contacts.normal[:count][found]])
+        self._slot = np.concatenate([self._slot, contacts.slot[:count][found]])
+
+    def write(self, state: BodyState, contacts: ContactSet, count: int) -> int:
+        """Write them behind the contacts, where they are now, as far as there is room; returns how many."""
+        last = min(count + len(self._body), len(contacts.slot))
+        kept = slice(last - count)
+        body = self._body[kept]
+        arm = np.einsum("csij,csj->csi", _rotation(state, body), self._point[kept])
+        apart = state.c[body[:, 0]] + arm[:, 0] - state.c[body[:, 1]] - arm[:, 1]
+        contacts.body[count:last], contacts.slot[count:last] = body, self._slot[kept]
+        contacts.arm[count:last], contacts.normal[count:last] = arm, self._normal[kept]
+        contacts.separation[count:last] = (apart * self._normal[kept]).sum(axis=1)
+        return last - count
+
+
+def _rotation(state: BodyState, body: np.ndarray) -> np.ndarray:
+    """Rotation matrices, body to world, of the bodies of contacts, shape (c, 2, 3, 3)."""
+    return state.R[body].reshape(*body.shape, 3, 3)
 
 
 @inner
