@@ -42,11 +42,11 @@ def test_points_move_with_their_bodies():
     note(past, pipeline, count)
     body, normal = contacts.body[0], contacts.normal[:count].copy()
     point = state.c[body] + contacts.arm[:count]  # (count, 2, 3)
-    turn, about = Rotation.from_rotvec((0.0, 0.02, 0.01)), state.c[body[0]].copy()
-    state.c[body[0]] += (0.0, 0.0, 5e-4)
+    turn, about, up = Rotation.from_rotvec((0.0, 0.02, 0.01)), state.c[body[0]].copy(), np.array([0, 0, 5e-4])
+    state.c[body[0]] += up
     state.R[body[0]] = (turn * Rotation.from_matrix(state.R[body[0]].reshape(3, 3))).as_matrix().reshape(9)
     assert past.write(state, contacts, count) == count
-    moved = about + (0.0, 0.0, 5e-4) + turn.apply(point[:, 0] - about)
+    moved = about + up + turn.apply(point[:, 0] - about)
     expected = ((moved - point[:, 1]) * normal).sum(axis=1)
     assert np.ptp(expected) > 1e-3  # it did turn
     assert_allclose(contacts.separation[count : 2 * count], expected, atol=1e-14)
