@@ -1,9 +1,9 @@
-"""Bodies that animated ones leave no room: they cannot be parted, so they are named."""
+"""Bodies that could not be parted, mostly because animated ones leave them no room: they are named."""
 
 import numpy as np
 
 from ..collision.contact_set import ContactSet
-from ..dynamics.body_state import DYNAMIC
+from ..dynamics.body_state import DYNAMIC, KINEMATIC
 
 
 class PressedPairs:
@@ -12,6 +12,7 @@ class PressedPairs:
     def __init__(self, names: list[str]) -> None:
         self.names = names
         self._found: dict[tuple[int, int], tuple[float, float]] = {}  # bodies: since when [s], how deep [m]
+        self._any_animated = False
 
     def note(
         self, kind: np.ndarray, contacts: ContactSet, count: int, allowance: np.ndarray, tolerance: float,
@@ -28,6 +29,7 @@ class PressedPairs:
         """
         body, depth = contacts.body[:count], -contacts.separation[:count]
         deep = (depth - allowance[contacts.slot[:count]] > tolerance) & (kind[body] == DYNAMIC).any(axis=1)
+        self._any_animated |= bool((kind == KINEMATIC).any())
         for contact in np.flatnonzero(deep):
             pair = int(body[contact].min()), int(body[contact].max())
             since, before = self._found.get(pair, (time, 0.0))
@@ -36,8 +38,11 @@ class PressedPairs:
     @property
     def warnings(self) -> list[str]:
         """One sentence for each pair."""
+        remedy = "animated bodies leave them no room, so give them more"
+        if not self._any_animated:
+            remedy = "give them more room, or take smaller steps"
         return [
             f"bodies '{self.names[a]}' and '{self.names[b]}' are pressed into each other from {since:.4g} s "
-            f"on, up to {depth:.3g} m deep: animated bodies leave them no room, so give them more"
+            f"on, up to {depth:.3g} m deep: {remedy}"
             for (a, b), (since, depth) in self._found.items()
         ]
