@@ -7,7 +7,9 @@ from topple.dynamics.body_state import DYNAMIC, KINEMATIC, STATIC
 from topple.solvers.impulse_pressed import PressedPairs
 
 
-@pytest.mark.parametrize("other, remedy", [(STATIC, "smaller steps"), (KINEMATIC, "animated bodies leave")])
+@pytest.mark.parametrize(
+    ("other", "remedy"), [(STATIC, "smaller steps"), (KINEMATIC, "animated bodies leave")]
+)
 def test_says_what_to_do(other, remedy):
     """Animated bodies are blamed only where there are any."""
     contacts, pressed = empty_contacts(8), PressedPairs(["post", "ball", "slab"])
