@@ -108,7 +108,6 @@ class Crew:
             threads = min(usable_processors(), MOST_THREADS)
         self.threads = 1 if RUNS_AS_PYTHON else threads
         self._pool: ThreadPoolExecutor | None = None  # its threads end when nobody refers to it any more
-        self._errors: list[BaseException] = []
 
     def __reduce__(self) -> tuple[type, tuple[int]]:
         return Crew, (self.threads,)  # a copy has threads of its own
@@ -124,23 +123,26 @@ class Crew:
             Exception: Whatever one of the threads raised; what the kernel writes is then not whole.
         """
         board, others = new_board(), 0 if alone else self.threads - 1
+        errors: list[BaseException] = []
         mine = [(*arguments, *(own[k] if own else ())) for k in range(others + 1)]
         for number in range(1, others + 1):
-            self._call(kernel, mine[number], board, number)
+            self._call(kernel, mine[number], board, number, errors)
         try:
             result = kernel(*mine[LEADER], board, LEADER)
         finally:
             board.word[OVER] = 1
-            if self._errors:  # what the leader raised, if it did, only says that there are some
-                raise self._errors.pop()
+            if errors:  # what the leader raised, if it did, only says that there are some
+                raise errors[0]
         return result
 
-    def _call(self, kernel: Callable, arguments: tuple, board: Board, number: int) -> None:
+    def _call(
+        self, kernel: Callable, arguments: tuple, board: Board, number: int, errors: list[BaseException]
+    ) -> None:
         """Ask another thread to take part."""
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="Topple")
         with suppress(RuntimeError):  # Python ends, and takes no more work: the leader does it all
-            self._pool.submit(_take_part, kernel, arguments, board, number, self._errors)
+            self._pool.submit(_take_part, kernel, arguments, board, number, errors)
 
 
 def _take_part(
