@@ -33,8 +33,7 @@ class ContactGraph(NamedTuple):
     contact_of_body: np.ndarray  # (2 contact capacity,)
     level: np.ndarray  # (bodies,) distance from the ground on the contact graph
     parent: np.ndarray  # (bodies,) union-find
-    queue: np.ndarray  # (contact capacity + bodies,) scratch
-    tally: np.ndarray  # (bodies + 4,) scratch
+    queue: np.ndarray  # (contact capacity + bodies + 4,) scratch
     last_link: np.ndarray  # (contact capacity, 2) bodies of the contacts the islands were last built of
     last_kind: np.ndarray  # (bodies,) what the bodies were then
     last_count: np.ndarray  # (2,) numbers of contacts and of islands then
@@ -59,8 +58,7 @@ def empty_graph(body_count: int, contact_capacity: int) -> ContactGraph:
         parent=np.zeros(body_count, np.int64),
         contact_start=np.zeros(body_count + 2, np.int64),
         contact_of_body=table(2 * contact_capacity, np.int32),
-        queue=table(contact_capacity + body_count, np.int64),
-        tally=np.zeros(body_count + 4, np.int64),
+        queue=table(contact_capacity + body_count + 4, np.int64),
         last_link=table((contact_capacity, 2), np.int32),
         last_kind=np.zeros(body_count, np.int64),
         last_count=np.full(2, -1),
@@ -178,7 +176,7 @@ def build_islands(kind, body_of, count, ground_up, islands, graph):
     if ground_up:
         for i in range(n):
             levels = max(levels, graph.level[i] + 1)
-    tally = graph.tally
+    tally = queue[count : count + n + 4]  # there are at most n + 1 levels
     tally[:] = 0
     for c in range(count):
         tally[(_level_of_contact(kind, body_of, c, graph.level) if ground_up else 0) + 1] += 1
