@@ -147,10 +147,11 @@ def main() -> int:
 
     arguments.output.mkdir(parents=True, exist_ok=True)
     write_json(results, arguments.output / "benchmarks.json")
-    (arguments.output / "benchmarks.md").write_text(markdown(results))
+    (arguments.output / "benchmarks.md").write_text(markdown(results, "benchmarks.png"))
     plot(results, arguments.output / "benchmarks.png")
     if arguments.docs:
-        (ROOT / "docs" / "benchmarks.md").write_text(markdown(results))
+        (ROOT / "docs" / "benchmarks.md").write_text(markdown(results, "images/benchmarks.png"))
+        plot(results, ROOT / "docs" / "images" / "benchmarks.png")
     console.print(summary(results))
     for state, times in results.startup.items():
         console.print(

@@ -59,8 +59,8 @@ def write_json(results: Results, path: Path) -> None:
     path.write_text(json.dumps({"machine": _machine(), **asdict(results)}, indent=1) + "\n")
 
 
-def markdown(results: Results) -> str:
-    """The page docs/benchmarks.md."""
+def markdown(results: Results, picture: str) -> str:
+    """The page docs/benchmarks.md, with its plot at the path `picture`."""
     lines = [
         "# Benchmarks",
         "",
@@ -73,6 +73,8 @@ def markdown(results: Results) -> str:
         "",
         f"{date.today()}, {_machine()}; rounds: {results.repeats}"
         + ("; **quick run, a quarter of each scene**." if results.quick else "."),
+        "",
+        f"![Time of a step and worst penetration of each engine, scene by scene]({picture})",
     ]
     for name, case in CASES.items():
         rows = [row for row in results.rows if row.case == name]
@@ -144,7 +146,7 @@ def plot(results: Results, path: Path) -> None:
     axes[1].set_yticklabels([])
     axes[1].axvline(1e-4, color="black", linestyle=":", label="Topple's tolerance")
     axes[1].legend(loc="best")
-    axes[0].legend(loc="best")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(PEERS))
     figure.savefig(path, dpi=120)
     plt.close(figure)
 
