@@ -191,7 +191,7 @@ def compile_repair() -> None:
     h = pipeline.settings.time_step
     pipeline.stop_at_obstacles(h)
     pipeline.note_events()
-    contacts, none = pipeline.contacts, np.zeros(0, np.int64)
+    contacts, none = pipeline.contacts, np.zeros(0, np.int32)
     state, velocity = pipeline.state, pipeline.plan.start
     describe_contacts(contacts.body, contacts.arm, contacts.normal, none, state.c, velocity, np.zeros((0, 8)))
     pipeline.repair_positions(h)

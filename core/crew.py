@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .calls import Calls
 from .jit import RUNS_AS_PYTHON, add_to_word, inlined, inner, load_word, pause, store_word
 
 MOST_THREADS = 4  # more have not been measured
@@ -107,6 +108,8 @@ class Crew:
         if threads is None:
             threads = min(usable_processors(), MOST_THREADS)
         self.threads = 1 if RUNS_AS_PYTHON else threads
+        self._calls = [Calls() for _ in range(self.threads)]
+        self._board = new_board()  # of a leader alone; others may come late, and need one for each run
         self._pool: ThreadPoolExecutor | None = None  # its threads end when nobody refers to it any more
 
     def __reduce__(self) -> tuple[type, tuple[int]]:
@@ -122,37 +125,39 @@ class Crew:
         Raises:
             Exception: Whatever one of the threads raised; what the kernel writes is then not whole.
         """
-        board, others = new_board(), 0 if alone else self.threads - 1
+        mine = (*arguments, *own[0]) if own else arguments
+        if alone or self.threads == 1:
+            for words in self._board:
+                words.fill(0)
+            return self._calls[LEADER](kernel, *mine, self._board, LEADER)
+        board = new_board()
         errors: list[BaseException] = []
-        mine = [(*arguments, *(own[k] if own else ())) for k in range(others + 1)]
-        for number in range(1, others + 1):
-            self._call(kernel, mine[number], board, number, errors)
+        for number in range(1, self.threads):
+            theirs = (*arguments, *own[number]) if own else arguments
+            part = self._calls[number].prepare(kernel, *theirs, board, number)
+            self._ask(part, board, errors)
         try:
-            result = kernel(*mine[LEADER], board, LEADER)
+            result = self._calls[LEADER](kernel, *mine, board, LEADER)
         finally:
             board.word[OVER] = 1
             if errors:  # what the leader raised, if it did, only says that there are some
                 raise errors[0]
         return result
 
-    def _call(
-        self, kernel: Callable, arguments: tuple, board: Board, number: int, errors: list[BaseException]
-    ) -> None:
+    def _ask(self, part: Callable[[], Any], board: Board, errors: list[BaseException]) -> None:
         """Ask another thread to take part."""
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="Topple")
         with suppress(RuntimeError):  # Python ends, and takes no more work: the leader does it all
-            self._pool.submit(_take_part, kernel, arguments, board, number, errors)
+            self._pool.submit(_take_part, part, board, errors)
 
 
-def _take_part(
-    kernel: Callable, arguments: tuple, board: Board, number: int, errors: list[BaseException]
-) -> None:
+def _take_part(part: Callable[[], Any], board: Board, errors: list[BaseException]) -> None:
     """What the other threads do: call the kernel, which returns where there is nothing to do for a while."""
     rest = REST
     try:
         while not board.word[OVER]:
-            kernel(*arguments, board, number)
+            part()
             if not board.word[OVER]:
                 time.sleep(rest)
                 rest = min(2.0 * rest, LONGEST_REST)

@@ -1,11 +1,26 @@
 """What a run or a check found: penetration, warnings, times. Plain values only."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+class Stage:
+    """Adds the time of what it encloses to that of a named stage [s]."""
+
+    def __init__(self, name: str, seconds: dict[str, float]) -> None:
+        """Prepare to add to seconds[name]."""
+        self._name, self._seconds = name, seconds
+
+    def __enter__(self) -> None:
+        self._begin = time.perf_counter()
+
+    def __exit__(self, *error: object) -> None:
+        self._seconds[self._name] = self._seconds.get(self._name, 0.0) + time.perf_counter() - self._begin
 
 
 @dataclass(kw_only=True)

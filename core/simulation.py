@@ -171,6 +171,7 @@ class Simulation:
         steps = math.ceil(seconds / p.settings.time_step - 1e-9)
         for _ in range(steps):
             p.step(seconds / steps)
+        p.rest()
 
     def run(self, frames: int, fps: float) -> Iterator[BodyMotion]:
         """Yield the state after each of so many frames."""

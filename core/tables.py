@@ -6,6 +6,7 @@ An allocator keeps most of that for later, in holes too small for the next large
 import math
 import mmap
 import os
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -42,3 +43,12 @@ def larger(capacity: int) -> int:
 def is_short(capacity: int, used: int) -> bool:
     """Whether a table with so much room should grow before more is looked for."""
     return capacity - used < max(8, capacity // 16)
+
+
+def release(tables: Iterable[Any]) -> None:
+    """Give the pages of those among these that are large tables back to the system: they hold zeros again."""
+    for pages in tables:
+        while isinstance(pages, np.ndarray | memoryview):
+            pages = pages.base if isinstance(pages, np.ndarray) else pages.obj
+        if isinstance(pages, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            pages.madvise(mmap.MADV_DONTNEED)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..calls import Calls
 from ..geometry.shape_table import PLANE, Colliders, MeshTrees, ShapeTable
 from ..jit import inlined, kernel
 from ..tables import is_short, larger
@@ -198,6 +199,7 @@ class BroadPhase:
         """
         n = int(trees.broad[0])
         self.shapes, self.colliders, self.trees = shapes, colliders, trees
+        self._call = Calls()
         self._meshes = colliders.body[trees.collider]
         self._scratch = np.zeros(6), np.zeros(STACK, np.int64)
         self.who = (model.layers, model.collides_with, apart, colliders.body, mobile)  # may collide with whom
@@ -224,14 +226,14 @@ class BroadPhase:
 
     def update(self, state, reach: np.ndarray) -> None:
         """Refit boxes for the coming step and bring `pairs` up to date."""
-        changed = fit_boxes(self.colliders, self.shapes, state.c, state.R, reach, self.boxes)
+        changed = self._call(fit_boxes, self.colliders, self.shapes, state.c, state.R, reach, self.boxes)
         status = STATUS_OK
         if not self._sorted:
             self._sort()
             status = self._find_all_pairs()
         elif changed:
             self._grow_in_time()
-            status = update_pairs(*self.who, self.boxes, self.pairs)
+            status = self._call(update_pairs, *self.who, self.boxes, self.pairs)
         if changed or reach[self._meshes].any():
             status = max(status, self._update_mesh_pairs(state, reach))
         while status == STATUS_FULL:
@@ -264,8 +266,16 @@ class BroadPhase:
     def _update_mesh_pairs(self, state, reach: np.ndarray) -> int:
         if len(self._meshes) == 0:
             return STATUS_OK
-        return update_mesh_pairs(
-            self.colliders.body, self.trees, self.boxes, state.c, state.R, reach, self.pairs, *self._scratch
+        return self._call(
+            update_mesh_pairs,
+            self.colliders.body,
+            self.trees,
+            self.boxes,
+            state.c,
+            state.R,
+            reach,
+            self.pairs,
+            *self._scratch,
         )
 
     def _sort(self) -> None:

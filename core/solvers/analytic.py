@@ -5,9 +5,6 @@ resolve collisions; find the forces of what rests.
 """
 
 import math
-import time as clock
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -21,7 +18,7 @@ from ..dynamics.kinematic import KinematicPaths
 from ..dynamics.motion import update_all_derived
 from ..errors import SolverError
 from ..geometry.shape_table import Colliders, MeshTrees, ShapeTable
-from ..report import ContactEvent, EventKind
+from ..report import ContactEvent, EventKind, Stage
 from ..scene import Scene
 from ..settings import RELATIVE_TOLERANCE
 from .analytic_contacts import (
@@ -166,11 +163,8 @@ class AnalyticPipeline:
         self.acceleration, self.spin_up, self.free = np.zeros((3, n, 3))
         self.driven, self.held = np.zeros(n, bool), np.zeros(n, bool)
 
-    @contextmanager
-    def _stage(self, name: str) -> Iterator[None]:
-        begin = clock.perf_counter()
-        yield
-        self.stage_seconds[name] = self.stage_seconds.get(name, 0.0) + clock.perf_counter() - begin
+    def _stage(self, name: str) -> Stage:
+        return Stage(name, self.stage_seconds)
 
     # The step --------------------------------------------------------------------------------
 

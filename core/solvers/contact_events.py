@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..calls import Calls
 from ..collision.contact_set import ContactSet
 from ..collision.pairs import HIGH, OVERLAPS_SENSOR, PairTable
 from ..dynamics.contact_rows import ContactRows
@@ -102,10 +103,11 @@ class EventLog:
             persisting: Impulse [N s] in a step from which on pairs that stay in touch are noted, if at all.
         """
         self.names, self.owner, self.senses, self.persisting = names, owner, senses, persisting
+        self._call = Calls()
         self.has_compounds = len(np.unique(owner)) < len(owner)
         self._rows = [np.zeros(0, ROW)]  # what was noted, one array after the other
         self._last = np.zeros(0, np.int64)  # of each slot: the pair of bodies that touched, or -1
-        self._impulse, self._contact = np.zeros(0), np.zeros(0, np.int64)  # scratch: see `list_touching`
+        self._impulse, self._contact = np.zeros(0), np.zeros(0, np.int32)  # scratch: see `list_touching`
 
     def note(
         self, contacts: ContactSet, count: int, rows: ContactRows, pairs: PairTable,
@@ -142,9 +144,10 @@ class EventLog:
         """The pair of bodies of each slot, as in ROW, where they touch; else -1."""
         used = pairs.counter[HIGH]
         if len(self._impulse) < used:
-            self._impulse, self._contact = np.zeros(larger(used)), np.zeros(larger(used), np.int64)
+            self._impulse, self._contact = np.zeros(larger(used)), np.zeros(larger(used), np.int32)
         now = np.empty(used, np.int64)
-        list_touching(
+        self._call(
+            list_touching,
             contacts.slot, contacts.body, contacts.separation, rows.impulse, rows.collision, count, tolerance,
             len(self.names), now, self._impulse, self._contact,
         )  # fmt: skip

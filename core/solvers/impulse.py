@@ -4,13 +4,11 @@
 """
 
 import math
-import time as clock
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from ..calls import Calls
 from ..collision.broad_phase import BroadPhase
 from ..collision.contact_set import CARRIED_ON, QUERIES, SURVIVED, contact_geometry, empty_contacts
 from ..collision.narrow_phase import PIECE, detect_contacts, make_scratch
@@ -32,9 +30,10 @@ from ..dynamics.kinematic import KinematicPaths
 from ..dynamics.motion import empty_plan, measure_reach, move_bodies, plan_free_motion, update_all_derived
 from ..errors import SolverError
 from ..geometry.shape_table import Colliders, MeshTrees, ShapeTable
+from ..report import Stage
 from ..scene import Scene
 from ..settings import OVERLAP_SPEED, RELATIVE_TOLERANCE
-from ..tables import is_short, larger
+from ..tables import is_short, larger, release
 from .collision_round import empty_round
 from .contact_events import EventLog
 from .impulse_collisions import empty_collisions, resolve_collisions
@@ -57,7 +56,7 @@ from .impulse_settings import ImpulseSolver
 from .impulse_settle import IN_MOTION
 from .impulse_squeezed import follow_mean
 from .impulse_start import preload, start_at_rest
-from .impulse_sweeps import PackedContacts, packed_contacts
+from .impulse_sweeps import packed_contacts
 from .island_parts import SMALLEST
 
 REPAIR_ROUNDS, DEEP = 60, 0.7  # what is deeper than this part of the tolerance is repaired
@@ -118,7 +117,7 @@ class ImpulsePipeline:
         self.gravity_size = float(np.linalg.norm(gravity, axis=1).max())
         self.equilibrium = IN_MOTION
         self.names = names
-        self.crew = Crew(settings.threads)
+        self.crew, self.call = Crew(settings.threads), Calls()
         self.masses = body_masses(model, state)
         self.time = 0.0
         n = len(state.c)
@@ -163,12 +162,16 @@ class ImpulsePipeline:
         # Collisions come before the solve and energy after it: they take the same scratch.
         self.collisions = empty_collisions(self.solve.newton.error, self.solve.newton.step)
         self.energy = EnergyScratch(np.zeros(n), self.solve.newton.error, self.solve.impulse)
+        self.packed = packed_contacts(n, capacity)
+        self.round = empty_round(self.packed)
 
-    @contextmanager
-    def _stage(self, name: str) -> Iterator[None]:
-        begin = clock.perf_counter()
-        yield
-        self.stage_seconds[name] = self.stage_seconds.get(name, 0.0) + clock.perf_counter() - begin
+    def rest(self) -> None:
+        """Give back the memory that lasts no longer than a step."""
+        for scratch in (self.packed, self.packed.parts, self.round):
+            release(scratch)
+
+    def _stage(self, name: str) -> Stage:
+        return Stage(name, self.stage_seconds)
 
     # The step --------------------------------------------------------------------------------
 
@@ -195,9 +198,8 @@ class ImpulsePipeline:
             if preloaded:
                 preload(self, h)
             self._warm_start(h)
-            packed = packed_contacts(len(self.net), self.contact_count)
-            self._resolve_collisions(h, island_count, packed)
-            self._solve_contacts(h, island_count, packed)
+            self._resolve_collisions(h, island_count)
+            self._solve_contacts(h, island_count)
 
     def stop_at_obstacles(self, h: float) -> None:
         """End the step early for bodies that would get through others."""
@@ -207,7 +209,7 @@ class ImpulsePipeline:
     def move(self, h: float, island_count: int) -> None:
         """Apply the impulses and move all bodies through the step."""
         with self._stage("integrate"):
-            measure_energy(self.model.kind, self.masses, self.state, self.energy.start)
+            self.call(measure_energy, self.model.kind, self.masses, self.state, self.energy.start)
             self._apply_impulses()
             self._move_bodies(h)
             self._hold_energy(h, island_count)
@@ -255,8 +257,9 @@ class ImpulsePipeline:
             if self.paths.release_due(self.state, self.time):
                 self._respond_anew()
             self.paths.set_velocities(self.state, self.time, h)
-            plan_free_motion(self.model, self.state, self.gravity, h, self.plan)
-            measure_reach(
+            self.call(plan_free_motion, self.model, self.state, self.gravity, h, self.plan)
+            self.call(
+                measure_reach,
                 self.model.kind, self.model.bound, self.colliders.body, self.plan.mean,
                 self.broad_phase.pairs.collider, self.broad_phase.pairs.counter[HIGH], h,
                 np.empty_like(self.reach), self.reach,
@@ -294,11 +297,13 @@ class ImpulsePipeline:
     def build_islands(self) -> int:
         """Group the contacts by island; returns their number."""
         with self._stage("islands"):
-            count = build_islands(
+            count = self.call(
+                build_islands,
                 self.model.kind, self.contacts.body, self.contact_count, self.settings.shock_propagation,
                 self.islands, self.graph,
             )  # fmt: skip
-            find_sleepers(
+            self.call(
+                find_sleepers,
                 self.model.kind, self.geometry, self.plan, self.graph, self.islands, count,
                 self._may_sleep, self.solve, self.rows.asleep,
             )  # fmt: skip
@@ -326,22 +331,23 @@ class ImpulsePipeline:
         return min(sink, SINK * h * self.gravity_size) if self.gravity_size > 0.0 else sink
 
     def _warm_start(self, h: float) -> None:
-        warm_start(
+        self.call(
+            warm_start,
             self.model.kind, self.masses, self.geometry, self.rows, self.contact_count,
             h, self._gravity_speed(h), self.plan, self.net, self.lasting,
         )  # fmt: skip
 
-    def _resolve_collisions(self, h: float, island_count: int, packed: PackedContacts) -> None:
+    def _resolve_collisions(self, h: float, island_count: int) -> None:
         speed = self._gravity_speed(h)
         floor = 0.1 * self.tolerance / h  # where there is no gravity: slower than this is touching
         self.crew.run(
             resolve_collisions,
             self.model.kind, self.model.bound, self.masses, self.plan, self.geometry, self.rows, self.islands,
-            island_count, h, max(speed, floor), self.graph, empty_round(packed),
-            self.collisions, alone=self.contact_count < 2 * SMALLEST,
+            island_count, h, max(speed, floor), self.graph, self.round, self.collisions,
+            alone=self.contact_count < 2 * SMALLEST,
         )  # fmt: skip
 
-    def _solve_contacts(self, h: float, island_count: int, packed: PackedContacts) -> None:
+    def _solve_contacts(self, h: float, island_count: int) -> None:
         accuracy = NEWTON_ACCURACY * self.tolerance / h
         if self.gravity_size > 0.0:
             accuracy = min(accuracy, 0.5 * REST_FORCE * self._gravity_speed(h))
@@ -350,37 +356,41 @@ class ImpulsePipeline:
             solve_contacts,
             self.masses, self.geometry, self.rows, self.islands, island_count, h, self._gravity_speed(h),
             self.tolerance, accuracy, self._sink(h), self.settings.max_iterations, self.equilibrium, self.net,
-            self.plan, self.solve, packed, report, self.end_velocity, alone=self.contact_count < 2 * SMALLEST,
+            self.plan, self.solve, self.packed, report, self.end_velocity,
+            alone=self.contact_count < 2 * SMALLEST,
         )  # fmt: skip
         if report[UNSETTLED]:
             self.unresolved.append((self.time, int(report[UNSETTLED]), float(report[RESIDUAL])))
 
     def _apply_impulses(self) -> None:
-        apply_impulses(
+        self.call(
+            apply_impulses,
             self.model, self.state, self.geometry, self.rows, self.contact_count, self.contacts.impulse,
             self.net,
         )  # fmt: skip
 
     def _hold_energy(self, h: float, island_count: int) -> None:
         at_rest = self.solve.held | self.solve.settles
-        hold_energy(
+        self.call(
+            hold_energy,
             self.model.kind, self.masses, self.state, self.geometry, self.contacts.impulse,
             self.contacts.slot, self.broad_phase.pairs.allowance, self.rows, self.islands, island_count,
             self.plan, self.gravity, h, self.lasting, at_rest, self.energy,
         )  # fmt: skip
-        settle_held(self.state, at_rest)
-        follow_mean(self.masses, self.state, self.plan.mean, self.solve.limit)
+        self.call(settle_held, self.state, at_rest)
+        self.call(follow_mean, self.masses, self.state, self.plan.mean, self.solve.limit)
 
     def store_impulses(self) -> None:
         """Remember the impulses of the contacts with their pairs."""
-        store_impulses(
+        self.call(
+            store_impulses,
             self.contacts.slot, self.contacts.place, self.contacts.body, self.contacts.impulse,
             self.contact_count, self.solve.jammed, self.broad_phase.pairs.room,
             self.broad_phase.pairs.impulse,
         )  # fmt: skip
 
     def _move_bodies(self, h: float) -> None:
-        move_bodies(self.model, self.state, self.plan, self.gravity, h)
+        self.call(move_bodies, self.model, self.state, self.plan, self.gravity, h)
         self.time += h
         self.paths.set_poses(self.state, self.time)
         allowance = self.broad_phase.pairs.allowance
@@ -390,7 +400,8 @@ class ImpulsePipeline:
         """Project out what the step left too deep."""
         least, idle, past = math.inf, 0, PastContacts()
         for _ in range(REPAIR_ROUNDS):
-            beyond, worst = deepest(
+            beyond, worst = self.call(
+                deepest,
                 self.model.kind, self.contacts.body, self.contacts.separation, self.contacts.slot,
                 self.contact_count, self.broad_phase.pairs.allowance,
             )  # fmt: skip

@@ -12,6 +12,7 @@ are not looked at.
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from ..calls import Calls
 from ..collision.contact_set import empty_contacts
 from ..collision.manifold import MAX_POINTS
 from ..collision.narrow_phase import Scratch, detect_contacts
@@ -107,6 +108,7 @@ class PassageGuard:
         self.spin = np.zeros(len(kind))
         self.fast = np.zeros(64, np.int64)
         self.scratch = scratch
+        self._call = Calls()
 
     def stop_at_obstacles(self, state: BodyState, pairs: PairTable, h: float, mean: np.ndarray) -> int:
         """Shorten the motion of bodies that would get through others.
@@ -142,7 +144,8 @@ class PassageGuard:
 
     def _fast_pairs(self, pairs: PairTable, h: float, mean: np.ndarray) -> np.ndarray:
         """Pairs of colliders (k, 2) that move far relative to each other, for their thickness."""
-        found = list_fast_pairs(
+        found = self._call(
+            list_fast_pairs,
             self.colliders.body, self.colliders.shape, self.shapes.kind, self.sensor, self.thickness,
             self.arm, pairs, h, mean, self.spin, self.fast,
         )  # fmt: skip
