@@ -129,11 +129,9 @@ def test_errors_of_other_threads_are_raised(heap, stage, monkeypatch):
     """The caller hears of one that fails with a piece in hand; nobody goes on without what it was to do."""
     take_part, going_on_without = crew._take_part, []
 
-    def fail(kernel, arguments, board, number, errors):
-        def fails(*_):
-            fails_with_a_piece(board)
-
-        take_part(fails if kernel.__name__ == stage else kernel, arguments, board, number, errors)
+    def fail(part, board, errors):
+        fails = part.func.__name__ == stage  # `watched` has no frame
+        take_part((lambda: fails_with_a_piece(board)) if fails else part, board, errors)
 
     def watched(self, kernel, *arguments, **options):
         def call(*all_arguments):
