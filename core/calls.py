@@ -24,6 +24,7 @@ from numba.np.numpy_support import as_dtype
 
 ENOUGH = 32  # calls after which a frame is worth its making (7 ms)
 RESULT = 8  # words kept for a kernel's result
+_NUMBERS = itertools.count()
 NO_ERROR = (0, -2)  # with a result, or with none
 CHECKS: bool = bool(numba.config.BOUNDSCHECK)  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -70,11 +71,10 @@ class Calls:
 class _Entry:
     """Where C enters a compiled kernel: with the address of a frame."""
 
-    def __init__(self, name: str, kinds: tuple, result: Any, engine: Any) -> None:
+    def __init__(self, name: str, kinds: tuple, result: Any, address: int) -> None:
         self.name, self.kinds, self.read = name, kinds, _reader(result)
         self.first = [0, *itertools.accumulate(map(_word_count, kinds))]
-        self.engine = engine  # owns the machine code
-        self.run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(engine.get_function_address("enter"))
+        self.run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(address)
 
 
 class _FramedKernel:
@@ -187,8 +187,8 @@ def _entry(kernel: Any, kinds: tuple) -> _Entry:
     kernel.compile(kinds)
     compiled = kernel.overloads[kinds]
     with global_compiler_lock:
-        engine = _machine_code(_code(compiled, kinds))
-    return _Entry(kernel.__name__, kinds, compiled.signature.return_type, engine)
+        address = _machine_code(_code(compiled, kinds))
+    return _Entry(kernel.__name__, kinds, compiled.signature.return_type, address)
 
 
 def _code(compiled: Any, kinds: tuple) -> str:
@@ -227,8 +227,19 @@ def _name_of_pointer(kind: Any) -> str:
     return str(kind.as_pointer())
 
 
-def _machine_code(code: str) -> Any:
+@functools.cache
+def _engine() -> Any:
+    """The owner of all ways in: one of its own for each would take a megabyte."""
     machine = binding.Target.from_default_triple().create_target_machine(opt=0, jit=True)
-    engine = binding.create_mcjit_compiler(binding.parse_assembly(code), machine)
+    return binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
+
+
+def _machine_code(code: str) -> int:
+    """Address of the function `enter` of this code."""
+    module = binding.parse_assembly(code)
+    function = module.get_function("enter")
+    function.name = f"enter_{next(_NUMBERS)}"
+    engine = _engine()
+    engine.add_module(module)
     engine.finalize_object()
-    return engine
+    return engine.get_function_address(function.name)
