@@ -7,10 +7,13 @@ lies outside the source tree, which may be read-only or cleared on upgrade (in B
 extensions, by the variable below).
 """
 
+import ctypes
 import functools
 import hashlib
+import itertools
 import operator
 import os
+import pickle
 import platform
 import shutil
 import sys
@@ -23,8 +26,13 @@ from typing import Any
 import numba
 from llvmlite import binding, ir
 from numba.core import caching, cgutils, codegen, cpu, types
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import Dispatcher
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
+from numba.np.numpy_support import as_dtype
+
+from .frame_entry import frame_entry
 
 CACHE_ROOT_VARIABLE = "TOPPLE_CACHE_DIR"
 KEPT_CACHES = 4  # folders of older sources kept, so that switching branches does not recompile
@@ -341,3 +349,129 @@ def _subtract_product_in_python(a: Any, b: Any, out: Any) -> None:
 
 
 subtract_product = _either(_subtract_product_in_python, _subtract_product)  # out -= a b, (6, 6) each
+
+
+# Ways into kernels with their arguments unpacked before: see calls.py. -------------------------------------
+
+NO_ERROR = (0, -2)  # what numba's functions return: with a result, or with none
+
+
+class Entry:
+    """Where C enters a compiled kernel: with the address of a frame, words of 64 bits.
+
+    There lie the arguments one after the other, as numba passes them, then the place of an error and
+    the result.
+    """
+
+    def __init__(self, name: str, kinds: tuple, result: Any, address: int) -> None:
+        """For a kernel of arguments and a result of these types; see `entry_of`."""
+        self.name, self.kinds, self._read = name, kinds, _reader(result)
+        self.first = [0, *itertools.accumulate(map(_word_count, kinds))]
+        self.size = self.first[-1] + 1 + _word_count(result)
+        self._run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(address)
+
+    def write(self, k: int, value: Any, integers: memoryview, reals: memoryview) -> None:
+        """Write argument `k` into the frame, which both views show.
+
+        Raises:
+            TypeError: The value is of another type.
+        """
+        self._write(self.first[k], self.kinds[k], value, integers, reals)
+
+    def run(self, address: int, integers: memoryview, reals: memoryview) -> Any:
+        """Call the kernel with the arguments in the frame at this address; what it raises is raised."""
+        status, end = self._run(address), self.first[-1]
+        if status not in NO_ERROR:
+            raise _error(self.name, integers[end])
+        return self._read(integers, reals, end + 1)
+
+    def _write(self, at: int, kind: Any, value: Any, integers: memoryview, reals: memoryview) -> int:
+        """Write a value of this type; returns the place after it."""
+        parts = _parts(kind)
+        if parts is not None:
+            for part, item in zip(parts, value, strict=True):
+                at = self._write(at, part, item, integers, reals)
+            return at
+        if isinstance(kind, types.Array):
+            same = value.dtype.num == _dtype_number(kind.dtype) and value.ndim == kind.ndim
+            if not (same and value.flags.c_contiguous):
+                raise TypeError(f"{self.name} takes {kind}, not {numba.typeof(value)}")
+            address = value.__array_interface__["data"][0]
+            # Neither owner nor parent: kernels count no references.
+            for word in (0, 0, value.size, value.itemsize, address, *value.shape, *value.strides):
+                integers[at] = word
+                at += 1
+            return at
+        if isinstance(kind, types.Float):
+            reals[at] = value
+        else:
+            integers[at] = bool(value) if isinstance(kind, types.Boolean) else operator.index(value)
+        return at + 1
+
+
+@functools.cache
+def _entry_of(kernel: Any, kinds: tuple) -> Entry:
+    """The way into a kernel for arguments of these types."""
+    kernel.compile(kinds)
+    compiled = kernel.overloads[kinds]
+    name, convention = compiled.fndesc.llvm_func_name, compiled.target_context.call_conv
+    kernel_type = convention.get_function_type(compiled.fndesc.restype, compiled.fndesc.argtypes)
+    if len(kernel_type.args) != 2 + sum(map(_word_count, kinds)):
+        raise TypeError(f"{kernel.__name__} takes other words than those of {kinds}")
+    with global_compiler_lock:
+        address = frame_entry(compiled.library.get_pointer_to_function(name), kernel_type)
+    return Entry(kernel.__name__, kinds, compiled.signature.return_type, address)
+
+
+def entry_of(kernel: Callable, arguments: tuple) -> Entry:
+    """The way into a kernel for arguments like these."""
+    return _entry_of(kernel, tuple(numba.typeof(value) for value in arguments))
+
+
+def is_compiled_kernel(function: Callable) -> bool:
+    """Whether a function is a kernel that does not run as Python."""
+    return isinstance(function, Dispatcher)
+
+
+def _reader(kind: Any) -> Callable[[Any, Any, int], Any]:
+    """What reads a result of this type from a frame's integers and numbers, at a place."""
+    parts = _parts(kind)
+    if parts is not None and types.boolean not in parts:
+        readers = [_reader(part) for part in parts]
+        return lambda integers, reals, at: tuple(
+            read(integers, reals, at + k) for k, read in enumerate(readers)
+        )
+    if isinstance(kind, types.Float) and kind == types.float64:
+        return lambda integers, reals, at: reals[at]
+    if kind == types.boolean:
+        return lambda integers, reals, at: bool(integers[at] & 1)
+    if kind == types.int64:
+        return lambda integers, reals, at: integers[at]
+    if kind == types.none:
+        return lambda integers, reals, at: None
+    raise TypeError(f"no kernel may return {kind}")
+
+
+def _parts(kind: Any) -> list[Any] | None:
+    """The types of a tuple's entries; None for what is no tuple."""
+    return list(kind) if isinstance(kind, types.BaseTuple) else None  # pyright: ignore[reportArgumentType]
+
+
+def _word_count(kind: Any) -> int:
+    if isinstance(kind, types.Array):
+        return 5 + 2 * kind.ndim
+    parts = _parts(kind)
+    return 1 if parts is None else sum(map(_word_count, parts))
+
+
+@functools.cache
+def _dtype_number(kind: Any) -> int:
+    return as_dtype(kind).num
+
+
+def _error(name: str, address: int) -> BaseException:
+    """What a kernel raised: numba leaves its class and arguments, pickled."""
+    fields = (ctypes.c_void_p * 2).from_address(address)
+    size = fields[1] & 0xFFFFFFFF
+    kind, arguments, _ = pickle.loads(ctypes.string_at(fields[0], size))
+    return kind(*(arguments or (f"{name} has failed",)))

@@ -20,8 +20,18 @@ def table(shape: int | tuple[int, ...], dtype: Any = float) -> np.ndarray:
     """Zeros, as `np.zeros` makes them."""
     shape = shape if isinstance(shape, tuple) else (shape,)
     size = math.prod(shape) * np.dtype(dtype).itemsize
-    if size < LARGE:
-        return np.zeros(shape, dtype)
+    return np.zeros(shape, dtype) if size < LARGE else _in_pages(shape, dtype, size)
+
+
+def scratch_table(shape: int | tuple[int, ...], dtype: Any = float) -> np.ndarray:
+    """Zeros of any number that `release` gives back."""
+    shape = shape if isinstance(shape, tuple) else (shape,)
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    return np.zeros(shape, dtype) if size == 0 else _in_pages(shape, dtype, size)
+
+
+def _in_pages(shape: tuple[int, ...], dtype: Any, size: int) -> np.ndarray:
+    """Zeros in memory pages of their own, for so many bytes."""
     pages = mmap.mmap(-1, size, **PRIVATE)
     if size >= HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
         pages.madvise(mmap.MADV_HUGEPAGE)
@@ -46,7 +56,7 @@ def is_short(capacity: int, used: int) -> bool:
 
 
 def release(tables: Iterable[Any]) -> None:
-    """Give the pages of those among these that are large tables back to the system: they hold zeros again."""
+    """Give the pages of those among these that have some back to the system: they hold zeros again."""
     for pages in tables:
         while isinstance(pages, np.ndarray | memoryview):
             pages = pages.base if isinstance(pages, np.ndarray) else pages.obj

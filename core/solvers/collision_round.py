@@ -26,7 +26,7 @@ from ..dynamics.packed_rows import (
 )
 from ..jit import inlined, inner
 from ..math3 import vec3
-from ..tables import table
+from ..tables import scratch_table
 from .impulse_sweeps import PackedContacts
 
 MAX_SWEEPS = 60
@@ -58,19 +58,19 @@ def empty_round(packed: PackedContacts) -> Round:
     contact_count = len(packed.row)
     found = packed.direction.reshape(-1).view(np.int32)
     return Round(
-        listed=table(contact_count, np.int64),
+        listed=scratch_table(contact_count, np.int64),
         contact=packed.live,
-        group_start=table(contact_count + 1, np.int64),
+        group_start=scratch_table(contact_count + 1, np.int64),
         group=packed.parts.contact,
         row=packed.row,
         body=packed.body,
         impulse=packed.impulse,
-        time=table(contact_count),
+        time=scratch_table(contact_count),
         changed=packed.parts.member,
         found=found[: 2 * contact_count],
         found_count=packed.parts.place,
         hit=found[2 * contact_count : 3 * contact_count],
-        smooth=table(contact_count),
+        smooth=scratch_table(contact_count),
     )
 
 

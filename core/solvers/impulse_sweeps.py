@@ -32,7 +32,7 @@ from ..dynamics.packed_rows import (
 )
 from ..jit import inlined, inner, merged
 from ..math3 import vec3
-from ..tables import table
+from ..tables import scratch_table
 from .impulse_contacts import bend, gap_rate
 from .island_parts import PARTS, SETS, IslandParts, divide_island, empty_parts, sets_before
 
@@ -71,15 +71,15 @@ def packed_contacts(body_count: int, contact_capacity: int) -> PackedContacts:
     """Room for so many bodies and contacts; it is filled before it is read."""
     return PackedContacts(
         empty_parts(body_count, contact_capacity),
-        table((contact_capacity, WIDTH)),
-        table((contact_capacity, 2), np.int64),
-        *(table((contact_capacity, 3)) for _ in range(3)),
-        velocity=table((body_count, 6)),
-        response=table((body_count, 12)),
-        live=table(contact_capacity, np.int64),
+        scratch_table((contact_capacity, WIDTH)),
+        scratch_table((contact_capacity, 2), np.int64),
+        *(scratch_table((contact_capacity, 3)) for _ in range(3)),
+        velocity=scratch_table((body_count, 6)),
+        response=scratch_table((body_count, 12)),
+        live=scratch_table(contact_capacity, np.int64),
         live_count=np.zeros(SETS, np.int64),
-        found=table((body_count, 6)),
-        course=table((body_count, 6)),
+        found=scratch_table((body_count, 6)),
+        course=scratch_table((body_count, 6)),
         worst=np.zeros(SETS),
         size=np.zeros(SETS),
         bent=np.zeros(PARTS, np.bool_),

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import inlined, inner
-from ..tables import table
+from ..tables import scratch_table
 
 SMALLEST = 1024  # contacts of a part: fewer are swept before another thread has heard of them
 DEEPEST = 3  # how often an island is halved
@@ -47,14 +47,14 @@ def empty_parts(body_count: int, contact_capacity: int) -> IslandParts:
     """Room for so many bodies and contacts."""
     return IslandParts(
         depth=np.zeros(1, np.int64),
-        contact=table(contact_capacity, np.int64),
+        contact=scratch_table(contact_capacity, np.int64),
         contact_start=np.empty(SETS, np.int64),
         contact_end=np.empty(SETS, np.int64),
-        member=table(body_count, np.int64),
+        member=scratch_table(body_count, np.int64),
         member_start=np.empty(PARTS + 2, np.int64),
-        place=table(body_count, np.int64),
-        part=table(body_count, np.int64),
-        weight=table(body_count, np.int64),
+        place=scratch_table(body_count, np.int64),
+        part=scratch_table(body_count, np.int64),
+        weight=scratch_table(body_count, np.int64),
         side=np.empty((PARTS, 6)),
         tally=np.empty((PARTS, 2), np.int64),
     )

@@ -1,6 +1,7 @@
 """Kernels called through frames do what they do when called as they are."""
 
 import copy
+import os
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ from topple import calls
 from topple.calls import Calls
 from topple.jit import RUNS_AS_PYTHON, kernel
 
-framed = pytest.mark.skipif(RUNS_AS_PYTHON or calls.CHECKS, reason="kernels have no frames in this mode")
+framed = pytest.mark.skipif(RUNS_AS_PYTHON, reason="Python has no frames for kernels")
 
 
 class Table(NamedTuple):
@@ -88,10 +89,16 @@ def test_what_a_kernel_raises_is_raised(call):
     assert call(refuse, 1) == 1
 
 
+@pytest.mark.skipif(os.environ.get("NUMBA_BOUNDSCHECK") != "1", reason="bounds are not checked in this mode")
+def test_bounds_are_checked(call):
+    with pytest.raises(IndexError):
+        call(write, np.zeros(0), 1.0)
+
+
 @framed
 def test_arrays_of_another_type_are_refused(call):
     call(write, np.zeros(4), 1.0)
-    for array in (np.zeros(4, np.float32), np.zeros(8)[::2]):
+    for array in (np.zeros(4, np.float32), np.zeros(8)[::2], np.zeros((2, 2))):
         with pytest.raises(TypeError, match="write takes"):
             call(write, array, 1.0)
     with pytest.raises(TypeError, match="takes 2 arguments, not 1"):

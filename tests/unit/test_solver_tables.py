@@ -1,5 +1,6 @@
 """What the impulse solver keeps between steps: no more than it needs, and nothing out of date."""
 
+import mmap
 import os
 import sys
 
@@ -8,7 +9,6 @@ import pytest
 import scenes
 import topple
 from topple.collision.contact_set import CARRIED_ON
-from topple.tables import LARGE
 
 STEP = 1.0 / 240.0
 pytestmark = pytest.mark.skipif(
@@ -46,15 +46,12 @@ def test_memory_of_a_heap():
     count = 500
     pipeline = heap_in_motion(count, 1.1)._pipeline
     assert pipeline.contact_count > 3 * count
-    kept = arrays_of(pipeline, {})
-    # What lasts no longer than a step is given back, but for tables too small to have pages of their own.
-    scratch = arrays_of((pipeline.packed, pipeline.round), {})
-    large = [array for array in scratch.values() if array.nbytes >= LARGE]
-    assert sum(array.nbytes for array in large) > 1000 * count
+    kept, scratch = arrays_of(pipeline, {}), arrays_of((pipeline.packed, pipeline.round), {})
+    given_back = {key for key, array in scratch.items() if isinstance(array.base, memoryview | mmap.mmap)}
+    assert sum(scratch[key].nbytes for key in given_back) > 1000 * count
     if sys.platform == "linux":
-        assert not any(array.any() for array in large)
-    own = sum(array.nbytes for key, array in kept.items() if key not in scratch)
-    assert own < 6600 * count
+        assert not any(scratch[key].any() for key in given_back)
+    assert sum(array.nbytes for key, array in kept.items() if key not in given_back) < 6600 * count
 
 
 def test_tables_grow_to_need():
