@@ -52,6 +52,7 @@ from .solvers.cone_newton import projection_derivative, sweep_contacts
 from .solvers.contact_events import describe_contacts
 from .solvers.friction_cone import SWEEPS, solve_cone
 from .solvers.impulse import ImpulseSolver, build_pipeline
+from .solvers.impulse_contacts import write_impulses
 from .solvers.impulse_repair import PastContacts
 
 # What the processes run: the core under the name it has here (in Blender a long one, of packages that only
@@ -204,6 +205,7 @@ def compile_impulse() -> None:
     h = pipeline.settings.time_step
     pipeline.plan_motion(h)
     pipeline.find_impulses(h, pipeline.build_islands())
+    write_impulses(pipeline.geometry, np.zeros((0, 3)), pipeline.impulse)
 
 
 def compile_analytic() -> None:

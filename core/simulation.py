@@ -119,12 +119,14 @@ class Simulation:
         if isinstance(p, AnalyticPipeline):
             return self._analytic_contacts(p)
         near = np.flatnonzero(p.contacts.separation[: p.contact_count] <= p.tolerance)
-        body, arm, normal, separation, impulse = (
+        body, arm, normal, separation, slot, place = (
             np.take(values, near, axis=0)  # a quarter of the time of values[near]
             for values in (
-                p.contacts.body, p.contacts.arm, p.contacts.normal, p.contacts.separation, p.contacts.impulse
+                p.contacts.body, p.contacts.arm, p.contacts.normal, p.contacts.separation,
+                p.contacts.slot, p.contacts.place,
             )
         )  # fmt: skip
+        pairs = p.broad_phase.pairs
         point = arm + np.take(p.state.c, body, axis=0)
         return Contacts(
             body_a=self._order[body[:, 0]],
@@ -132,7 +134,7 @@ class Simulation:
             point=0.5 * (point[:, 0] + point[:, 1]),
             normal=normal,
             separation=separation,
-            impulse=impulse,
+            impulse=pairs.impulse[pairs.room[slot], place],
             force=np.zeros((len(near), 3)),
         )
 

@@ -3,6 +3,7 @@
 An allocator keeps most of that for later, in holes too small for the next larger table.
 """
 
+import itertools
 import math
 import mmap
 import os
@@ -13,29 +14,40 @@ import numpy as np
 
 LARGE = 1 << 16  # bytes from which an array has pages of its own
 HUGE = 1 << 22  # and from which for huge pages, as numpy's own: fewer addresses to look up
+CACHE_LINE = 64  # bytes
 PRIVATE: dict[str, Any] = {} if os.name == "nt" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}
+
+
+class ScratchPages(mmap.mmap):
+    """Pages that hold nothing of use from one `release` to the next."""
 
 
 def table(shape: int | tuple[int, ...], dtype: Any = float) -> np.ndarray:
     """Zeros, as `np.zeros` makes them."""
     shape = shape if isinstance(shape, tuple) else (shape,)
     size = math.prod(shape) * np.dtype(dtype).itemsize
-    return np.zeros(shape, dtype) if size < LARGE else _in_pages(shape, dtype, size)
+    if size < LARGE:
+        return np.zeros(shape, dtype)
+    return np.frombuffer(_pages(mmap.mmap, size), dtype).reshape(shape)
 
 
-def scratch_table(shape: int | tuple[int, ...], dtype: Any = float) -> np.ndarray:
-    """Zeros of any number that `release` gives back."""
-    shape = shape if isinstance(shape, tuple) else (shape,)
-    size = math.prod(shape) * np.dtype(dtype).itemsize
-    return np.zeros(shape, dtype) if size == 0 else _in_pages(shape, dtype, size)
+def scratch_tables(*wanted: tuple[tuple[int, ...], Any]) -> list[np.ndarray]:
+    """Zeros of these shapes and types, one after the other in pages that `release` gives back."""
+    sizes = [math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in wanted]
+    starts = [0, *itertools.accumulate(-(-size // CACHE_LINE) * CACHE_LINE for size in sizes)]
+    pages = np.frombuffer(_pages(ScratchPages, max(starts[-1], 1)), np.uint8)
+    return [
+        pages[start : start + size].view(dtype).reshape(shape)
+        for start, size, (shape, dtype) in zip(starts, sizes, wanted, strict=False)
+    ]
 
 
-def _in_pages(shape: tuple[int, ...], dtype: Any, size: int) -> np.ndarray:
-    """Zeros in memory pages of their own, for so many bytes."""
-    pages = mmap.mmap(-1, size, **PRIVATE)
+def _pages(kind: type[mmap.mmap], size: int) -> mmap.mmap:
+    """Memory pages with room for so many bytes, all of them zero."""
+    pages = kind(-1, size, **PRIVATE)
     if size >= HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
         pages.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(pages, dtype).reshape(shape)
+    return pages
 
 
 def table_of(value: float, shape: int | tuple[int, ...], dtype: Any = float) -> np.ndarray:
@@ -56,9 +68,11 @@ def is_short(capacity: int, used: int) -> bool:
 
 
 def release(tables: Iterable[Any]) -> None:
-    """Give the pages of those among these that have some back to the system: they hold zeros again."""
+    """Give the pages of the scratch tables among these back to the system: they hold zeros again."""
+    given = set()
     for pages in tables:
         while isinstance(pages, np.ndarray | memoryview):
             pages = pages.base if isinstance(pages, np.ndarray) else pages.obj
-        if isinstance(pages, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        if isinstance(pages, ScratchPages) and hasattr(mmap, "MADV_DONTNEED") and id(pages) not in given:
+            given.add(id(pages))
             pages.madvise(mmap.MADV_DONTNEED)

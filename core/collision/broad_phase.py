@@ -141,10 +141,10 @@ def update_pairs(layers, mask, apart, owner, mobile, boxes, pairs):
             collider = order[k] >> 1
             value[k] = boxes.high[collider, axis] if order[k] & 1 else boxes.low[collider, axis]
         for i in range(1, 2 * n):
-            moving, at = order[i], value[i]
+            moving, at = np.int64(order[i]), value[i]
             k = i - 1
             while k >= 0 and value[k] > at:
-                passed = order[k]
+                passed = np.int64(order[k])
                 order[k + 1], value[k + 1] = passed, value[k]
                 k -= 1
                 if (moving & 1) < (passed & 1):  # a minimum moved below a maximum: together on this axis
@@ -160,7 +160,7 @@ def find_all_pairs(layers, mask, apart, owner, mobile, boxes, active, pairs):
     """Add every overlapping pair by one sweep along the sorted first axis; `active` (n,) is scratch."""
     active_count = 0
     for endpoint in boxes.endpoint[0]:
-        body = endpoint >> 1
+        body = np.int64(endpoint) >> 1
         if endpoint & 1:
             for k in range(active_count):
                 if active[k] == body:
@@ -204,7 +204,7 @@ class BroadPhase:
         self._scratch = np.zeros(6), np.zeros(STACK, np.int64)
         self.who = (model.layers, model.collides_with, apart, colliders.body, mobile)  # may collide with whom
         self.boxes = SortedBoxes(
-            np.full((n, 3), np.inf), np.full((n, 3), -np.inf), np.zeros((3, 2 * n), np.int64),
+            np.full((n, 3), np.inf), np.full((n, 3), -np.inf), np.zeros((3, 2 * n), np.int32),
             np.zeros(2 * n), np.zeros(n, np.bool_),
         )  # fmt: skip
         self._bound_planes(state)

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..jit import inlined
+from ..math3 import vec3
 from ..tables import table, table_of
 
 QUERIES, SURVIVED, CARRIED_ON, PAIRS = 0, 1, 2, 3  # indices into ContactSet.counter
@@ -16,11 +18,10 @@ class ContactSet(NamedTuple):
     body: np.ndarray  # (capacity, 2) a, b
     normal: np.ndarray  # (capacity, 3) world axes, from b to a
     arm: np.ndarray  # [m] (capacity, 2, 3) points of a and b from their centres of mass
-    core: np.ndarray  # [m] (capacity, 2, 3) arms without the rounding of spheres and capsules, which stays
+    rounding: np.ndarray  # [m] (capacity, 2) of spheres and capsules: see `core_of`
     separation: np.ndarray  # [m] (capacity,)
     carrier: np.ndarray  # (capacity,) whose rotation turns the normal: CARRIED_BY_...
     place: np.ndarray  # (capacity,) index among the points of its pair
-    impulse: np.ndarray  # [N s] (capacity, 3) impulse on a of the last step, world axes
     carried: np.ndarray  # (capacity,) whether the point was carried on, for want of motion
     look: np.ndarray  # (capacity,) at which it was found: see PairTable.looks; -1 where none was
     moves: np.ndarray  # (capacity,) of both bodies when it was written: see Trace
@@ -33,7 +34,7 @@ class ContactGeometry(NamedTuple):
     body: np.ndarray
     normal: np.ndarray
     arm: np.ndarray
-    core: np.ndarray
+    rounding: np.ndarray
     separation: np.ndarray
     carrier: np.ndarray
     carried: np.ndarray
@@ -45,11 +46,21 @@ def contact_geometry(contacts: ContactSet) -> ContactGeometry:
         contacts.body,
         contacts.normal,
         contacts.arm,
-        contacts.core,
+        contacts.rounding,
         contacts.separation,
         contacts.carrier,
         contacts.carried,
     )
+
+
+@inlined
+def core_of(contacts, c, side):
+    """Where the surface of contact `c` is rounded about, from the centre of mass of a (side 0) or b [m].
+
+    A body carries it as it turns; what is between it and the arm stays with the normal.
+    """
+    inward = contacts.rounding[c, side] if side == 0 else -contacts.rounding[c, side]
+    return vec3.add(vec3.load(contacts.arm[c], side), vec3.scale(vec3.load(contacts.normal, c), inward))
 
 
 def empty_contacts(capacity: int) -> ContactSet:
@@ -59,11 +70,10 @@ def empty_contacts(capacity: int) -> ContactSet:
         body=table((capacity, 2), np.int64),
         normal=table((capacity, 3)),
         arm=table((capacity, 2, 3)),
-        core=table((capacity, 2, 3)),
+        rounding=table((capacity, 2)),
         separation=table(capacity),
         carrier=table(capacity, np.int8),
         place=table(capacity, np.int8),
-        impulse=table((capacity, 3)),
         carried=table(capacity, np.bool_),
         look=table_of(-1, capacity, np.int32),
         moves=table(capacity, np.int32),

@@ -41,7 +41,6 @@ from .persistence import (
     note_left,
     settle_movers,
     stay_written,
-    take_impulses,
     write_points,
 )
 from .primitives import collide_sphere_solid, collide_spheres, collide_with_plane
@@ -68,6 +67,7 @@ class Scratch(NamedTuple):
     polytope: Polytope
     movers: Movers
     found: ContactSet  # contact points of the pair looked at
+    impulse: np.ndarray  # [N s] (MAX_POINTS, 3) and their impulses
     deepest: np.ndarray  # (7,) separation, normal and p_a of the last pair whose closest points were noted
 
 
@@ -80,6 +80,7 @@ def make_scratch(shapes: ShapeTable) -> Scratch:
         empty_polytope(),
         empty_movers(bool((shapes.kind == MESH).any())),
         empty_contacts(MAX_POINTS),
+        np.zeros((MAX_POINTS, 3)),
         np.zeros(7),
     )
 
@@ -148,31 +149,31 @@ def _store_points(
 
     Points take over the impulses of the last step (those of this one are stored by `store_impulses`).
     """
-    manifold, found, room = scratch.manifold, scratch.found, pairs.room[slot]
+    manifold, found, impulse, room = scratch.manifold, scratch.found, scratch.impulse, pairs.room[slot]
     kept = reduce_candidates(
         manifold, pairs.feature[room], np.int64(pairs.point_count[slot]), FLAT * slack, size
     )
     for c in range(kept):
         i = manifold.chosen[c]
         separation = manifold.separation[i]
-        found.separation[c], found.carrier[c] = separation, carrier
+        found.separation[c], found.rounding[c, 0], found.rounding[c, 1] = separation, radius_a, radius_b
         for m in range(3):
             found.normal[c, m] = manifold.normal[i, m]
             found.arm[c, 0, m] = manifold.p_a[i, m] - p_ba[m]
             found.arm[c, 1, m] = manifold.p_a[i, m] - separation * manifold.normal[i, m]
-            found.core[c, 0, m] = found.arm[c, 0, m] + radius_a * manifold.normal[i, m]
-            found.core[c, 1, m] = found.arm[c, 1, m] - radius_b * manifold.normal[i, m]
-            found.impulse[c, m] = 0.0
-    left, came = inherit_impulses(pairs, slot, found, kept, manifold, SAME_PLACE * size)
+            impulse[c, m] = 0.0
+    left, came = inherit_impulses(
+        pairs, slot, rb, radius_b, found, kept, manifold, SAME_PLACE * size, impulse
+    )  # fmt: skip
     if is_mesh:
         note_left(pairs, slot, left, a, b, scratch.movers)
         note_came(slot, came, SAME_PLACE * size, scratch.movers)
     for k in range(kept):
         pairs.feature[room, k] = manifold.feature[manifold.chosen[k]]
         for m in range(3):
-            pairs.impulse[room, k, m] = found.impulse[k, m]
+            pairs.impulse[room, k, m] = impulse[k, m]
     keep_points(pairs, slot, ra, p_ba, rb, found, kept)
-    pairs.point_count[slot] = FRESH + kept
+    pairs.point_count[slot], pairs.carrier[slot] = FRESH + kept, carrier
 
 
 @inlined
@@ -247,17 +248,21 @@ def _look_at_pairs(
 
 
 @merged
-def _write_contacts(colliders, c, R, trace, pairs, first, last, contacts, count):
+def _write_contacts(colliders, shapes, c, R, trace, pairs, first, last, contacts, count):
     """Write the contact points of the pairs from one slot to another, the first as number `count`."""
     for slot in range(first, last):
         if pairs.collider[slot, 0] >= 0 and pairs.point_count[slot] > 0:
-            a, b = colliders.body[pairs.collider[slot, 0]], colliders.body[pairs.collider[slot, 1]]
+            ka, kb = pairs.collider[slot, 0], pairs.collider[slot, 1]
+            a, b = colliders.body[ka], colliders.body[kb]
             moves = trace.moves[a] + trace.moves[b]
             if not stay_written(pairs, slot, moves, contacts, count):
                 ra, rb = mat3.load(R, a), mat3.load(R, b)
                 p_ba = vec3.subtract(vec3.load(c, a), vec3.load(c, b))
-                write_points(pairs, slot, a, b, ra, p_ba, rb, moves, contacts, count)
-            count = take_impulses(pairs, slot, contacts, count)
+                radius_a, radius_b = shapes.radius[colliders.shape[ka]], shapes.radius[colliders.shape[kb]]
+                write_points(
+                    pairs, slot, a, b, ra, p_ba, rb, radius_a, radius_b, moves, contacts, count
+                )  # fmt: skip
+            count += pairs.point_count[slot]
 
 
 @inner
@@ -361,7 +366,9 @@ def detect_contacts(
         if piece >= 0:
             first, last, tally = high * piece // pieces, high * (piece + 1) // pieces, board.tally[piece]
             if board.word[TASK] == WRITE:
-                _write_contacts(colliders, c, R, trace, pairs, first, last, contacts, tally[POINTS])
+                _write_contacts(
+                    colliders, shapes, c, R, trace, pairs, first, last, contacts, tally[POINTS]
+                )  # fmt: skip
             else:
                 again = board.word[TASK] == LOOK_AGAIN
                 _look_at_pairs(

@@ -13,7 +13,7 @@ from ..tables import table, table_of
 
 STATUS_OK, STATUS_FULL = 0, 1
 HIGH, FREE, COUNT, ROOMS, FREE_ROOMS = 0, 1, 2, 3, 4  # indices into PairTable.counter
-POINT_SIZE = 18  # numbers of a contact point: separation, carrier, normal, two arms, two cores, distance
+POINT_SIZE = 10  # numbers of a contact point: normal, two cores, what the separation is beyond theirs
 # In place of a number of contact points: the pair overlaps, but only reports it; it has some and no room.
 OVERLAPS_SENSOR, NEEDS_ROOM = -1, -2
 
@@ -33,6 +33,7 @@ class PairTable(NamedTuple):
     margin: np.ndarray  # [m] (slots,) up to which points were looked for then
     gap: np.ndarray  # [m] (slots,) of pairs without points: least distance of the two then
     allowance: np.ndarray  # [m] (slots,) overlap still forgiven: see narrow_phase.py
+    carrier: np.ndarray  # (slots,) whose rotation turns the normals of its points: CARRIED_BY_...
     stiffening: np.ndarray  # (slots,) how much stiffer than others its contacts are: see contact_rows.py
     room: np.ndarray  # (slots,) where the contact points are, -1 where there are none
     free_room: np.ndarray  # (rooms,) stack of free rooms
@@ -43,7 +44,7 @@ class PairTable(NamedTuple):
 
 def empty_pairs(capacity: int, rooms: int) -> PairTable:
     """A pair table for `capacity` pairs, so many of which may have contact points."""
-    hash_size = 1 << int(np.ceil(np.log2(max(4 * capacity, 16))))
+    hash_size = 1 << int(np.ceil(np.log2(max(2 * capacity, 16))))
     return PairTable(
         hash_slot=table(hash_size, np.int32),
         collider=table_of(-1, (capacity, 2), np.int32),
@@ -57,6 +58,7 @@ def empty_pairs(capacity: int, rooms: int) -> PairTable:
         margin=table(capacity),
         gap=table(capacity),
         allowance=table(capacity),
+        carrier=table(capacity, np.int8),
         stiffening=table_of(1.0, capacity),
         room=table_of(-1, capacity, np.int32),
         free_room=table(rooms, np.int32),
@@ -89,7 +91,7 @@ def _find(pairs, a, b):
     """Position of a pair in the hash table, or of the empty place where it belongs."""
     size = pairs.hash_slot.shape[0]
     at = _hash(a, b, size)
-    while True:  # ends: at least three quarters of the places are empty
+    while True:  # ends: at least half of the places are empty
         slot = pairs.hash_slot[at] - 1
         if slot < 0 or (pairs.collider[slot, 0] == a and pairs.collider[slot, 1] == b):
             return at

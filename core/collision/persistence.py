@@ -12,6 +12,7 @@ import numpy as np
 
 from ..jit import inlined, inner, kernel
 from ..math3 import mat3, vec3
+from .contact_set import core_of
 from .manifold import MAX_POINTS
 
 SAME_PLACE = 0.05  # part of the size within which an old point's impulse goes to a new one
@@ -70,15 +71,12 @@ def keep_points(pairs, slot, ra, p_ba, rb, contacts, count):
     """Store a pair's contact points, the first so many, also for steps in which next to nothing moves."""
     for c in range(count):
         point = pairs.point[pairs.room[slot], c]
-        core_a, core_b = vec3.load(contacts.core[c], 0), vec3.load(contacts.core[c], 1)
-        local_a, local_b = mat3.transform_transposed(ra, core_a), mat3.transform_transposed(rb, core_b)
         n = vec3.load(contacts.normal, c)
-        point[0], point[1] = contacts.separation[c], contacts.carrier[c]
+        local_a = mat3.transform_transposed(ra, core_of(contacts, c, 0))
+        local_b = mat3.transform_transposed(rb, core_of(contacts, c, 1))
         for m in range(3):
-            point[2 + m] = n[m]
-            point[5 + m], point[8 + m] = contacts.arm[c, 0, m], contacts.arm[c, 1, m]
-            point[11 + m], point[14 + m] = local_a[m], local_b[m]
-        point[17] = _distance(ra, p_ba, rb, local_a, local_b, n)[0]
+            point[m], point[3 + m], point[6 + m] = n[m], local_a[m], local_b[m]
+        point[9] = contacts.separation[c] - _distance(ra, p_ba, rb, local_a, local_b, n)[0]
 
 
 @inlined
@@ -102,19 +100,9 @@ def stay_written(pairs, slot, moves, contacts, first):
     return True
 
 
-@inlined
-def take_impulses(pairs, slot, contacts, first):
-    """Give a pair's contact points their last impulses; returns the place after them."""
-    room, count = pairs.room[slot], pairs.point_count[slot]
-    for k in range(count):
-        for m in range(3):
-            contacts.impulse[first + k, m] = pairs.impulse[room, k, m]
-    return first + count
-
-
 @inner
-def write_points(pairs, slot, a, b, ra, p_ba, rb, moves, contacts, first):
-    """Write a pair's stored contact points, without impulses, from `first` on.
+def write_points(pairs, slot, a, b, ra, p_ba, rb, radius_a, radius_b, moves, contacts, first):
+    """Write a pair's stored contact points from `first` on.
 
     The separation follows the motion of the two points to first order: what a turn of the normal adds is the
     square of the way over the size, 1e-14 of it. Were it left as it was, the contacts' springs would
@@ -126,26 +114,27 @@ def write_points(pairs, slot, a, b, ra, p_ba, rb, moves, contacts, first):
     for k in range(pairs.point_count[slot]):
         c = first + k
         point = pairs.point[pairs.room[slot], k]
-        n = (point[2], point[3], point[4])
-        local_a, local_b = (point[11], point[12], point[13]), (point[14], point[15], point[16])
+        n = (point[0], point[1], point[2])
+        local_a, local_b = (point[3], point[4], point[5]), (point[6], point[7], point[8])
         distance, core_a, core_b = _distance(ra, p_ba, rb, local_a, local_b, n)
         contacts.slot[c], contacts.place[c], contacts.carried[c] = slot, k, carried
         contacts.look[c], contacts.moves[c] = pairs.looks[slot], moves
         contacts.body[c, 0], contacts.body[c, 1] = a, b
-        contacts.separation[c], contacts.carrier[c] = point[0] + (distance - point[17]), int(point[1])
+        contacts.separation[c], contacts.carrier[c] = distance + point[9], pairs.carrier[slot]
+        contacts.rounding[c, 0], contacts.rounding[c, 1] = radius_a, radius_b
         for m in range(3):
             contacts.normal[c, m] = n[m]
-            contacts.arm[c, 0, m], contacts.arm[c, 1, m] = point[5 + m], point[8 + m]
-            contacts.core[c, 0, m], contacts.core[c, 1, m] = core_a[m], core_b[m]
+            contacts.arm[c, 0, m] = core_a[m] - radius_a * n[m]
+            contacts.arm[c, 1, m] = core_b[m] + radius_b * n[m]
 
 
 class Movers(NamedTuple):
     """Points that went from one triangle of a mesh to the next within this step, to keep their impulses."""
 
     body: np.ndarray  # (room, 2) a, b of points that left a pair
-    arm: np.ndarray  # [m] (room, 3) where they were, from b's centre of mass
+    place: np.ndarray  # [m] (room, 3) where they were, from b's centre of mass in its own axes
     impulse: np.ndarray  # [N s] (room, 3)
-    place: np.ndarray  # (room, 2) pairs into which points came, and which of their points these are
+    index: np.ndarray  # (room, 2) pairs into which points came, and which of their points these are
     reach: np.ndarray  # [m] (room,) how far one of these may have moved
     count: np.ndarray  # (2,) left, came
 
@@ -155,22 +144,22 @@ def empty_movers(any_meshes: bool) -> Movers:
     room = MOST_MOVERS if any_meshes else 0
     return Movers(
         body=np.zeros((room, 2), np.int64),
-        arm=np.zeros((room, 3)),
+        place=np.zeros((room, 3)),
         impulse=np.zeros((room, 3)),
-        place=np.zeros((room, 2), np.int64),
+        index=np.zeros((room, 2), np.int64),
         reach=np.zeros(room),
         count=np.zeros(2, np.int64),
     )
 
 
 @inlined
-def _arm_then(point):
-    """Where a pair's point was when last looked at, from b's centre of mass, world axes."""
-    return point[8], point[9], point[10]
+def _place_on_b(point):
+    """Where a pair's point was when last looked at, without rounding, from b's centre of mass in its axes."""
+    return point[6], point[7], point[8]
 
 
 @inlined
-def inherit_impulses(pairs, slot, contacts, kept, manifold, reach):
+def inherit_impulses(pairs, slot, rb, radius_b, contacts, kept, manifold, reach, impulse_out):
     """Give the pair's new points the impulses of its old ones: same feature first, then same place.
 
     A feature id changes where a corner slides over an edge; the load must not vanish with it.
@@ -186,22 +175,24 @@ def inherit_impulses(pairs, slot, contacts, kept, manifold, reach):
         for j in range(pairs.point_count[slot]):
             if free_old >> j & 1 and pairs.feature[room, j] == manifold.feature[manifold.chosen[k]]:
                 for m in range(3):
-                    contacts.impulse[k, m] = pairs.impulse[room, j, m]
+                    impulse_out[k, m] = pairs.impulse[room, j, m]
                 free_old &= ~(1 << j)
                 free_new &= ~(1 << k)
                 break
     for j in range(pairs.point_count[slot]):
         if not free_old >> j & 1:
             continue
-        nearest, best = -1, reach
+        nearest, best, point = -1, reach, pairs.point[room, j]
+        rounding = vec3.scale((point[0], point[1], point[2]), radius_b)
+        arm = vec3.add(mat3.transform(rb, _place_on_b(point)), rounding)
         for k in range(kept):
             if free_new >> k & 1:
-                d = vec3.norm(vec3.subtract(vec3.load(contacts.arm[k], 1), _arm_then(pairs.point[room, j])))
+                d = vec3.norm(vec3.subtract(vec3.load(contacts.arm[k], 1), arm))
                 if d < best:
                     nearest, best = k, d
         if nearest >= 0:
             for m in range(3):
-                contacts.impulse[nearest, m] = pairs.impulse[room, j, m]
+                impulse_out[nearest, m] = pairs.impulse[room, j, m]
             free_old &= ~(1 << j)
             free_new &= ~(1 << nearest)
     return free_old, free_new
@@ -215,9 +206,9 @@ def note_left(pairs, slot, points, a, b, movers):
         i = movers.count[0]
         if points >> j & 1 and i < MOST_MOVERS:
             movers.body[i, 0], movers.body[i, 1] = a, b
-            arm = _arm_then(pairs.point[room, j])
+            place = _place_on_b(pairs.point[room, j])
             for k in range(3):
-                movers.arm[i, k], movers.impulse[i, k] = arm[k], pairs.impulse[room, j, k]
+                movers.place[i, k], movers.impulse[i, k] = place[k], pairs.impulse[room, j, k]
             movers.count[0] = i + 1
 
 
@@ -227,7 +218,7 @@ def note_came(slot, points, reach, movers):
     for k in range(MAX_POINTS):
         i = movers.count[1]
         if points >> k & 1 and i < MOST_MOVERS:
-            movers.place[i, 0], movers.place[i, 1], movers.reach[i] = slot, k, reach
+            movers.index[i, 0], movers.index[i, 1], movers.reach[i] = slot, k, reach
             movers.count[1] = i + 1
 
 
@@ -239,13 +230,13 @@ def settle_movers(pairs, owner, movers):
         owner: Body of each collider.
     """
     for i in range(movers.count[1]):
-        slot, k = movers.place[i, 0], movers.place[i, 1]
+        slot, k = movers.index[i, 0], movers.index[i, 1]
         a, b = owner[pairs.collider[slot, 0]], owner[pairs.collider[slot, 1]]
         nearest, best = -1, movers.reach[i]
         for j in range(movers.count[0]):
             if movers.body[j, 0] == a and movers.body[j, 1] == b:
-                arm = _arm_then(pairs.point[pairs.room[slot], k])
-                d = vec3.norm(vec3.subtract(arm, vec3.load(movers.arm, j)))
+                place = _place_on_b(pairs.point[pairs.room[slot], k])
+                d = vec3.norm(vec3.subtract(place, vec3.load(movers.place, j)))
                 if d < best:
                     nearest, best = j, d
         if nearest >= 0:
@@ -255,9 +246,12 @@ def settle_movers(pairs, owner, movers):
 
 
 @kernel
-def store_impulses(slot, place, body, impulse, count, jammed, room, pair_impulse):
-    """Keep each point's impulse in its pair's room for the next step; of a jammed body, none."""
+def store_impulses(contacts, impulse, count, asleep, jammed, pairs):
+    """Keep the impulse (c, 3) of each contact that is awake for the next step; of a jammed body, none."""
     for c in range(count):
-        forget = jammed[body[c, 0]] or jammed[body[c, 1]]
+        if asleep[c]:
+            continue
+        forget = jammed[contacts.body[c, 0]] or jammed[contacts.body[c, 1]]
         for m in range(3):
-            pair_impulse[room[slot[c]], place[c], m] = 0.0 if forget else impulse[c, m]
+            kept = 0.0 if forget else impulse[c, m]
+            pairs.impulse[pairs.room[contacts.slot[c]], contacts.place[c], m] = kept

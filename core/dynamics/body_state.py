@@ -153,7 +153,7 @@ def build_bodies(scene: Scene) -> tuple[BodyModel, ShapeTable, Colliders, MeshTr
         inv_mass=inv_mass,
         inertia=moments,
         inv_inertia=np.where(spins[:, None], 1.0 / moments, 0.0),
-        axis_order=np.array([_axis_order(m) for m in moments], np.int64).reshape(n, 3),
+        axis_order=np.array([_axis_order(m) for m in moments], np.int8).reshape(n, 3),
         lock_angular=lock_angular,
         restitution=np.array([b.restitution for b in bodies], float),
         friction=np.array([[b.friction, b.friction_dynamic] for b in bodies], float).reshape(n, 2),

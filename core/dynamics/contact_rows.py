@@ -12,7 +12,7 @@ import numpy as np
 from ..crew import LEADER, MOST_PIECES, ONLY, next_piece, piece_done, put_up, wait_for_all
 from ..jit import inlined, inner, kernel
 from ..math3 import mat3, vec3
-from ..tables import table, table_of
+from ..tables import scratch_tables, table, table_of
 
 # Part of its stretch that a contact's spring takes back in a step: one that takes it all back swings
 # on undamped.
@@ -29,27 +29,31 @@ PIECE = 256  # contacts to a piece
 class ContactRows(NamedTuple):
     """Rows of c contact points; impulses and velocities in the contact frame (n, t1, t2)."""
 
-    frame: np.ndarray  # (c, 9) n, t1, t2 in world axes
-    K: np.ndarray  # [1/kg] (c, 6) nn, n t1, n t2, t1 t1, t1 t2, t2 t2
+    K_nn: np.ndarray  # [1/kg] (c,) inverse effective mass along the normal
     friction: np.ndarray  # (c, 2) static, dynamic
-    restitution: np.ndarray  # (c,)
     impulse: np.ndarray  # [N s] (c, 3) impulse on a by lasting contact
     collision: np.ndarray  # [N s] (c, 3) impulse on a by collisions
     before: np.ndarray  # [N s] (c, 3) impulse of the last step, where the contact lasts
     compliance: np.ndarray  # [1/kg] (c,) of the contact's spring: 1 / (stiffness h^2)
     gap: np.ndarray  # [m] (c,) how far the contact may still close in this step
     asleep: np.ndarray  # (c,) contacts of islands that sleep; of their rows only impulses are kept
-    slot: np.ndarray  # (c,) pair whose frame, K and coefficients the row holds; -1 where none
+    slot: np.ndarray  # (c,) pair whose K_nn and coefficients the row holds; -1 where none
     place: np.ndarray  # (c,) and index among that pair's points
     look: np.ndarray  # (c,) at which these were found: see PairTable.looks
 
 
 def empty_rows(capacity: int) -> ContactRows:
     """Rows with room for `capacity` contact points."""
-    shapes = [(9,), (6,), (2,), (), (3,), (3,), (3,), (), ()]
-    rows = [table((capacity, *shape)) for shape in shapes]
+    by_three, by_one = ((capacity, 3), float), ((capacity,), float)
+    impulse, collision, before, compliance, gap = scratch_tables(by_three, by_three, by_three, by_one, by_one)
     return ContactRows(
-        *rows,
+        K_nn=table(capacity),
+        friction=table((capacity, 2)),
+        impulse=impulse,
+        collision=collision,
+        before=before,
+        compliance=compliance,
+        gap=gap,
         asleep=table(capacity, np.bool_),
         slot=table_of(-1, capacity, np.int32),
         place=table(capacity, np.int8),
@@ -72,29 +76,48 @@ def combine(x, y, multiply):
     return product if multiply else np.sqrt(product)
 
 
+@inlined
+def _response(masses, contacts, c, side, d):
+    """Change of a body's velocity and spin by a unit impulse along d at contact `c`."""
+    body = contacts.body[c, side]
+    m = vec3.load(masses.inv_mass, body)
+    turn = vec3.cross(vec3.load(contacts.arm[c], side), d)
+    return (m[0] * d[0], m[1] * d[1], m[2] * d[2]), mat3.transform(mat3.load(masses.inv_I, body), turn)
+
+
+@inlined
+def _along(response, contacts, c, side, e):
+    """How fast the body's point at contact `c` then moves along e."""
+    return vec3.dot(response[0], e) + vec3.dot(response[1], vec3.cross(vec3.load(contacts.arm[c], side), e))
+
+
+@inlined
+def normal_response(masses, contacts, c):
+    """K_nn of contact `c`: the first entry of its `contact_matrix`."""
+    n = vec3.load(contacts.normal, c)
+    on_a, on_b = _response(masses, contacts, c, 0, n), _response(masses, contacts, c, 1, n)
+    return _along(on_a, contacts, c, 0, n) + _along(on_b, contacts, c, 1, n)
+
+
 @inner
-def effective_mass(masses, contacts, c, frame, K_out):
-    """Write K of contact `c` (six entries, upper triangle).
+def contact_matrix(masses, contacts, c):
+    """K of contact `c` [1/kg]: nn, n t1, n t2, t1 t1, t1 t2, t2 t2.
 
     Source: Bender & Schmitt 2006, section 3.1: K = K_aa + K_bb, K_xx = 1/m - [r] I^-1 [r].
     """
-    for k in range(6):
-        K_out[c, k] = 0.0
-    for side in range(2):
-        body = contacts.body[c, side]
-        r = contacts.arm[c, side]
-        r = (r[0], r[1], r[2])
-        m = vec3.load(masses.inv_mass, body)
-        inverse = mat3.load(masses.inv_I, body)
-        at = 0
-        for i in range(3):
-            d = (frame[3 * i], frame[3 * i + 1], frame[3 * i + 2])
-            turned = mat3.transform(inverse, vec3.cross(r, d))
-            scaled = (m[0] * d[0], m[1] * d[1], m[2] * d[2])
-            for j in range(i, 3):
-                e = (frame[3 * j], frame[3 * j + 1], frame[3 * j + 2])
-                K_out[c, at] += vec3.dot(scaled, e) + vec3.dot(turned, vec3.cross(r, e))
-                at += 1
+    n = vec3.load(contacts.normal, c)
+    t1, t2 = vec3.tangents(n)
+    n_a, n_b = _response(masses, contacts, c, 0, n), _response(masses, contacts, c, 1, n)
+    t1_a, t1_b = _response(masses, contacts, c, 0, t1), _response(masses, contacts, c, 1, t1)
+    t2_a, t2_b = _response(masses, contacts, c, 0, t2), _response(masses, contacts, c, 1, t2)
+    return (
+        _along(n_a, contacts, c, 0, n) + _along(n_b, contacts, c, 1, n),
+        _along(n_a, contacts, c, 0, t1) + _along(n_b, contacts, c, 1, t1),
+        _along(n_a, contacts, c, 0, t2) + _along(n_b, contacts, c, 1, t2),
+        _along(t1_a, contacts, c, 0, t1) + _along(t1_b, contacts, c, 1, t1),
+        _along(t1_a, contacts, c, 0, t2) + _along(t1_b, contacts, c, 1, t2),
+        _along(t2_a, contacts, c, 0, t2) + _along(t2_b, contacts, c, 1, t2),
+    )
 
 
 @inner
@@ -108,7 +131,7 @@ def _soften(contacts, first, end, softness, sink, stiffening, rows):
     while first < end:
         slot, last, need = contacts.slot[first], first, 0.0
         while last < end and contacts.slot[last] == slot:
-            need = max(need, rows.K[last, 0] * rows.impulse[last, 0])
+            need = max(need, rows.K_nn[last] * rows.impulse[last, 0])
             last += 1
         need *= most
         if rows.asleep[first]:
@@ -120,38 +143,32 @@ def _soften(contacts, first, end, softness, sink, stiffening, rows):
             stiffening[slot] = max(1.0, 0.5 * stiffening[slot])
         soft = softness / stiffening[slot]
         for c in range(first, last):
-            rows.compliance[c] = soft * rows.K[c, 0]
+            rows.compliance[c] = soft * rows.K_nn[c]
         first = last
 
 
 @inner
-def _fill_rows(friction, restitution, masses, contacts, first, last, looks, allowance, multiply, rows):
+def _fill_rows(friction, masses, contacts, first, last, pairs, multiply, rows):
     """Fill the rows of some contact points, but for their springs."""
     for c in range(first, last):
-        a, b = contacts.body[c, 0], contacts.body[c, 1]
+        slot, place = contacts.slot[c], contacts.place[c]
+        last_impulse = vec3.load(pairs.impulse[pairs.room[slot]], place)
         if rows.asleep[c]:
-            n = vec3.load(contacts.normal, c)
-            rows.impulse[c, 0] = max(vec3.dot(n, vec3.load(contacts.impulse, c)), 0.0)
+            rows.impulse[c, 0] = max(vec3.dot(vec3.load(contacts.normal, c), last_impulse), 0.0)
             rows.collision[c, 0], rows.gap[c] = 0.0, 0.0
             continue
         # A point that is carried on has moved by too little to change what its row holds.
-        slot, place = contacts.slot[c], contacts.place[c]
-        if not (rows.slot[c] == slot and rows.place[c] == place and rows.look[c] == looks[slot]):
-            rows.slot[c], rows.place[c], rows.look[c] = slot, place, looks[slot]
-            n = vec3.load(contacts.normal, c)
-            t1, t2 = vec3.tangents(n)
-            frame = (n[0], n[1], n[2], t1[0], t1[1], t1[2], t2[0], t2[1], t2[2])
-            for k in range(9):
-                rows.frame[c, k] = frame[k]
-            effective_mass(masses, contacts, c, frame, rows.K)
+        if not (rows.slot[c] == slot and rows.place[c] == place and rows.look[c] == pairs.looks[slot]):
+            a, b = contacts.body[c, 0], contacts.body[c, 1]
+            rows.slot[c], rows.place[c], rows.look[c] = slot, place, pairs.looks[slot]
+            rows.K_nn[c] = normal_response(masses, contacts, c)
             for k in range(2):
                 rows.friction[c, k] = combine(friction[a, k], friction[b, k], multiply)
-            rows.restitution[c] = combine(restitution[a], restitution[b], multiply)
-        p = in_frame(rows, c, vec3.load(contacts.impulse, c))
+        p = in_frame(contacts, c, last_impulse)
         rows.impulse[c, 0], rows.impulse[c, 1], rows.impulse[c, 2] = max(p[0], 0.0), p[1], p[2]
         for k in range(3):
             rows.before[c, k] = rows.impulse[c, k]
-        rows.gap[c] = contacts.separation[c] + allowance[slot]
+        rows.gap[c] = contacts.separation[c] + pairs.allowance[slot]
         for k in range(3):
             rows.collision[c, k] = 0.0
 
@@ -165,17 +182,12 @@ def _pair_after(slot, c, count):
 
 
 @kernel
-def prepare_rows(
-    friction, restitution, masses, contacts, count, looks, allowance, stiffening, multiply, softness, sink,
-    rows, board, thread,
-):  # fmt: skip
+def prepare_rows(friction, masses, contacts, count, pairs, multiply, softness, sink, rows, board, thread):
     """Fill the rows of all contact points; impulses of the last step are taken into their frames.
 
     Args:
-        friction, restitution: Of the bodies, shapes (n, 2) and (n,).
-        looks: How often each pair was looked at so far.
-        allowance: Overlap forgiven to each pair [m].
-        stiffening: Of each pair; brought up to date.
+        friction: Of the bodies, shape (n, 2).
+        pairs: `stiffening` is brought up to date.
         softness: Compliance of a contact in units of its K_nn.
         sink: How far a contact may sink in under the load of the last step, per step [m/s].
         board, thread: See `crew`: several threads share the pairs.
@@ -187,8 +199,8 @@ def prepare_rows(
     while piece >= 0:
         first = _pair_after(contacts.slot, count * piece // pieces, count)
         last = _pair_after(contacts.slot, count * (piece + 1) // pieces, count)
-        _fill_rows(friction, restitution, masses, contacts, first, last, looks, allowance, multiply, rows)
-        _soften(contacts, first, last, softness, sink, stiffening, rows)
+        _fill_rows(friction, masses, contacts, first, last, pairs, multiply, rows)
+        _soften(contacts, first, last, softness, sink, pairs.stiffening, rows)
         piece_done(board)
         piece = next_piece(board, thread)
     if thread == LEADER:
@@ -209,9 +221,17 @@ def relative_velocity(velocity, contacts, c):
 
 
 @inlined
-def in_frame(rows, c, v):
+def contact_frame(contacts, c):
+    """n, t1, t2 of contact `c` in world axes: nine numbers."""
+    n = vec3.load(contacts.normal, c)
+    t1, t2 = vec3.tangents(n)
+    return n[0], n[1], n[2], t1[0], t1[1], t1[2], t2[0], t2[1], t2[2]
+
+
+@inlined
+def in_frame(contacts, c, v):
     """A world vector in the contact frame (n, t1, t2)."""
-    f = rows.frame[c]
+    f = contact_frame(contacts, c)
     return (
         f[0] * v[0] + f[1] * v[1] + f[2] * v[2],
         f[3] * v[0] + f[4] * v[1] + f[5] * v[2],
@@ -220,9 +240,9 @@ def in_frame(rows, c, v):
 
 
 @inlined
-def to_world(rows, c, p):
+def to_world(contacts, c, p):
     """A vector of the contact frame in world axes."""
-    f = rows.frame[c]
+    f = contact_frame(contacts, c)
     return (
         f[0] * p[0] + f[3] * p[1] + f[6] * p[2],
         f[1] * p[0] + f[4] * p[1] + f[7] * p[2],

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import inlined, inner, kernel
-from ..tables import table
+from ..tables import scratch_tables, table
 from .body_state import DYNAMIC
 
 
@@ -53,12 +53,16 @@ def empty_islands(body_count: int, contact_capacity: int) -> Islands:
 
 def empty_graph(body_count: int, contact_capacity: int) -> ContactGraph:
     """Graph of so many bodies and contacts."""
+    of_bodies = ((body_count,), np.int64)
+    level, parent, queue = scratch_tables(
+        of_bodies, of_bodies, ((contact_capacity + body_count + 4,), np.int64)
+    )
     return ContactGraph(
-        level=np.zeros(body_count, np.int64),
-        parent=np.zeros(body_count, np.int64),
+        level=level,
+        parent=parent,
         contact_start=np.zeros(body_count + 2, np.int64),
         contact_of_body=table(2 * contact_capacity, np.int32),
-        queue=table(contact_capacity + body_count + 4, np.int64),
+        queue=queue,
         last_link=table((contact_capacity, 2), np.int32),
         last_kind=np.zeros(body_count, np.int64),
         last_count=np.full(2, -1),

@@ -12,6 +12,7 @@ import math
 
 from ..jit import inlined, inner
 from ..math3 import vec3
+from .contact_rows import contact_frame, contact_matrix
 
 # Columns of a row.
 FRAME, ARM_A, ARM_B = 0, 9, 12
@@ -27,16 +28,17 @@ WIDTH = 32
 
 
 @inner
-def pack_row(contacts, rows, c, s, unit, row):
+def pack_row(masses, contacts, rows, c, s, unit, row):
     """Pack contact `c`, but for its spring along the normal and the anchor.
 
     Args:
         s: Compliance of its spring across the normal [1/kg].
         unit: Of K_N and K_T: 1 for velocities, the step for ways.
     """
-    K = rows.K[c]
+    K = contact_matrix(masses, contacts, c)
+    frame = contact_frame(contacts, c)
     for k in range(9):
-        row[FRAME + k] = rows.frame[c, k]
+        row[FRAME + k] = frame[k]
     for k in range(3):
         row[ARM_A + k], row[ARM_B + k] = contacts.arm[c, 0, k], contacts.arm[c, 1, k]
     k11, k12, k22 = K[3] + s, K[4], K[5] + s

@@ -96,7 +96,7 @@ def read_contacts(
     """Copy the contacts up to `slack` [m] apart from the narrow phase and find how they move."""
     out = empty_points(count)
     seen = Found(
-        found.slot, found.body, found.normal, found.arm, found.core, found.separation, found.place,
+        found.slot, found.body, found.normal, found.arm, found.rounding, found.separation, found.place,
         pairs.collider, pairs.room, pairs.feature, pairs.witness, pairs.axis,
     )  # fmt: skip
     kept = describe_contacts(

@@ -206,7 +206,9 @@ class ContactFinder:
         first, slot, body = first[nearer], slot[nearer], body[nearer]
         gaps.body[slot], gaps.normal[slot] = body, found.normal[first]
         gaps.separation[slot] = found.separation[first]
-        gaps.core[slot], gaps.carrier[slot] = found.core[first], found.carrier[first]
+        rounding = found.rounding[first] * (1.0, -1.0)
+        gaps.core[slot] = found.arm[first] + rounding[:, :, None] * found.normal[first][:, None]
+        gaps.carrier[slot] = found.carrier[first]
         at = state.v[body] + cross(state.w[body], found.arm[first])
         gaps.rate[slot] = ((at[:, 0] - at[:, 1]) * found.normal[first]).sum(axis=1)
         several = found.slot[:count][found.place[:count] == 1]

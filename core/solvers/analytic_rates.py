@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..collision.contact_set import core_of
 from ..collision.manifold import CLIP_COSINE
 from ..collision.separating_plane import DIRECTION, EDGES
 from ..geometry.shape_table import DISCS, HULL, PLANE, SPHERE, TRIANGLE, Colliders, ShapeTable
@@ -59,7 +60,7 @@ class Found(NamedTuple):
     body: np.ndarray
     normal: np.ndarray
     arm: np.ndarray
-    core: np.ndarray
+    rounding: np.ndarray
     separation: np.ndarray
     place: np.ndarray
     collider: np.ndarray
@@ -270,13 +271,13 @@ def _write_rates(surfaces, sa, sb, found, c, m, v, w, R, n, carrier, ea, eb, out
     ra, rb = mat3.load(R, a), mat3.load(R, b)
     va, vb, wa, wb = vec3.load(v, a), vec3.load(v, b), vec3.load(w, a), vec3.load(w, b)
     arm_a, arm_b = vec3.load(found.arm[c], 0), vec3.load(found.arm[c], 1)
-    core_a, core_b = vec3.load(found.core[c], 0), vec3.load(found.core[c], 1)
+    core_a, core_b = core_of(found, c, 0), core_of(found, c, 1)
     spin_a, spin_b = vec3.cross(wa, core_a), vec3.cross(wb, core_b)
     slip = vec3.subtract(vec3.add(va, spin_a), vec3.add(vb, spin_b))
     parting = vec3.scale(n, vec3.dot(slip, n))
     across = vec3.subtract(slip, parting)
     # Of a against the normal, of b along it.
-    round_a, round_b = vec3.dot(vec3.subtract(arm_a, core_a), n), vec3.dot(vec3.subtract(arm_b, core_b), n)
+    round_a, round_b = -found.rounding[c, 0], found.rounding[c, 1]
     rate = (0.0, 0.0, 0.0)
     if carrier == OF_A:
         rate = vec3.cross(wa, n)

@@ -26,7 +26,7 @@ from ..dynamics.packed_rows import (
 )
 from ..jit import inlined, inner
 from ..math3 import vec3
-from ..tables import scratch_table
+from ..tables import scratch_tables
 from .impulse_sweeps import PackedContacts
 
 MAX_SWEEPS = 60
@@ -57,20 +57,24 @@ def empty_round(packed: PackedContacts) -> Round:
     """Room for the collisions of contacts whose room for sweeps this is: those come later in the step."""
     contact_count = len(packed.row)
     found = packed.direction.reshape(-1).view(np.int32)
+    listed, group_start, time, smooth = scratch_tables(
+        ((contact_count,), np.int64), ((contact_count + 1,), np.int64),
+        ((contact_count,), float), ((contact_count,), float),
+    )  # fmt: skip
     return Round(
-        listed=scratch_table(contact_count, np.int64),
+        listed=listed,
         contact=packed.live,
-        group_start=scratch_table(contact_count + 1, np.int64),
+        group_start=group_start,
         group=packed.parts.contact,
         row=packed.row,
         body=packed.body,
         impulse=packed.impulse,
-        time=scratch_table(contact_count),
+        time=time,
         changed=packed.parts.member,
         found=found[: 2 * contact_count],
         found_count=packed.parts.place,
         hit=found[2 * contact_count : 3 * contact_count],
-        smooth=scratch_table(contact_count),
+        smooth=smooth,
     )
 
 

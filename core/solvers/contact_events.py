@@ -9,7 +9,7 @@ from ..dynamics.contact_rows import ContactRows
 from ..jit import inlined, kernel
 from ..math3 import vec3
 from ..report import ContactEvent, EventKind
-from ..tables import larger
+from ..tables import larger, release, scratch_tables
 
 KINDS: tuple[EventKind, ...] = ("begin", "persist", "end")
 # An event: its place in KINDS; its pair, lower body times the number of bodies plus higher; impulse, point,
@@ -107,7 +107,7 @@ class EventLog:
         self.has_compounds = len(np.unique(owner)) < len(owner)
         self._rows = [np.zeros(0, ROW)]  # what was noted, one array after the other
         self._last = np.zeros(0, np.int64)  # of each slot: the pair of bodies that touched, or -1
-        self._impulse, self._contact = np.zeros(0), np.zeros(0, np.int32)  # scratch: see `list_touching`
+        self._make_room(0)
 
     def note(
         self, contacts: ContactSet, count: int, rows: ContactRows, pairs: PairTable,
@@ -144,7 +144,7 @@ class EventLog:
         """The pair of bodies of each slot, as in ROW, where they touch; else -1."""
         used = pairs.counter[HIGH]
         if len(self._impulse) < used:
-            self._impulse, self._contact = np.zeros(larger(used)), np.zeros(larger(used), np.int32)
+            self._make_room(larger(used))
         now = np.empty(used, np.int64)
         self._call(
             list_touching,
@@ -157,6 +157,14 @@ class EventLog:
             now[sensing] = body.min(axis=1) * len(self.names) + body.max(axis=1)
             self._impulse[sensing], self._contact[sensing] = 0.0, -1
         return now
+
+    def _make_room(self, slots: int) -> None:
+        """Scratch for what `list_touching` writes of so many slots."""
+        self._impulse, self._contact = scratch_tables(((slots,), float), ((slots,), np.int32))
+
+    def rest(self) -> None:
+        """Give back the memory that lasts no longer than a step."""
+        release([self._impulse])
 
     def _note_contacts(
         self, time: float, now: np.ndarray, slots: np.ndarray, begun: np.ndarray, contacts: ContactSet,

@@ -33,7 +33,7 @@ from ..geometry.shape_table import Colliders, MeshTrees, ShapeTable
 from ..report import Stage
 from ..scene import Scene
 from ..settings import OVERLAP_SPEED, RELATIVE_TOLERANCE
-from ..tables import is_short, larger, release
+from ..tables import is_short, larger, release, scratch_tables
 from .collision_round import empty_round
 from .contact_events import EventLog
 from .impulse_collisions import empty_collisions, resolve_collisions
@@ -130,11 +130,13 @@ class ImpulsePipeline:
         self.guard = PassageGuard(model.kind, sensor, shapes, colliders, self.scratch[LEADER][0])
         self.log = EventLog(names, colliders.body, bool(sensor.any()), settings.event_impulse)
         self.pressed = PressedPairs(names)
-        self.net = np.zeros((n, 6))
+        self.net, self.end_velocity, self.start_energy = scratch_tables(
+            ((n, 6), float), ((n, 6), float), ((n,), float)
+        )
         self.lasting = np.ones(n, bool)
-        self.end_velocity = np.zeros((n, 6))
         self.reach = np.zeros(n)
-        self.contacts, self.rows, self.solve = empty_contacts(n), empty_rows(n), solve_scratch(n, n)
+        self.contacts, self.rows = empty_contacts(n), empty_rows(n)
+        self.solve = solve_scratch(packed_contacts(n, n))
         self.contact_count = 0
         self._grow()
         self.solve.last_mean[:, :3], self.solve.last_mean[:, 3:] = state.v, state.w
@@ -156,19 +158,24 @@ class ImpulsePipeline:
         self.rows = grown_rows(self.rows, capacity)
         self.islands = empty_islands(n, capacity)
         self.graph = empty_graph(n, capacity)
+        self.packed = packed_contacts(n, capacity)
         memory = remembered(self.solve)
-        self.solve = solve_scratch(n, capacity)
+        self.solve = solve_scratch(self.packed)
         recall_solve(self.solve, memory)
         # Collisions come before the solve and energy after it: they take the same scratch.
         self.collisions = empty_collisions(self.solve.newton.error, self.solve.newton.step)
-        self.energy = EnergyScratch(np.zeros(n), self.solve.newton.error, self.solve.impulse)
-        self.packed = packed_contacts(n, capacity)
+        self.energy = EnergyScratch(self.start_energy, self.solve.newton.error, self.solve.impulse)
+        self.impulse = self.packed.impulse  # [N s] of the contacts, for the next step, once all are solved
         self.round = empty_round(self.packed)
 
     def rest(self) -> None:
         """Give back the memory that lasts no longer than a step."""
-        for scratch in (self.packed, self.packed.parts, self.round):
+        solve = self.solve
+        release([self.net])
+        for scratch in (self.packed, self.packed.parts, self.round, self.rows, solve, solve.newton,
+                        self.graph, self.collisions):  # fmt: skip
             release(scratch)
+        self.log.rest()
 
     def _stage(self, name: str) -> Stage:
         return Stage(name, self.stage_seconds)
@@ -313,11 +320,10 @@ class ImpulsePipeline:
         # A body that rests alone sinks in by a part of the tolerance, under any load by SINK of it.
         fall = self._gravity_speed(h) * h
         softness = min(SOFTEST, REST_SINK * self.tolerance / fall) if fall > 0.0 else SOFTEST
-        pairs = self.broad_phase.pairs
         self.crew.run(
             prepare_rows,
-            self.model.friction, self.model.restitution, self.masses, self.contacts, self.contact_count,
-            pairs.looks, pairs.allowance, pairs.stiffening, self.multiply, softness, self._sink(h), self.rows,
+            self.model.friction, self.masses, self.contacts, self.contact_count,
+            self.broad_phase.pairs, self.multiply, softness, self._sink(h), self.rows,
             alone=self.contact_count < 2 * SMALLEST,
         )  # fmt: skip
 
@@ -342,7 +348,7 @@ class ImpulsePipeline:
         floor = 0.1 * self.tolerance / h  # where there is no gravity: slower than this is touching
         self.crew.run(
             resolve_collisions,
-            self.model.kind, self.model.bound, self.masses, self.plan, self.geometry, self.rows, self.islands,
+            self.model, self.multiply, self.masses, self.plan, self.geometry, self.rows, self.islands,
             island_count, h, max(speed, floor), self.graph, self.round, self.collisions,
             alone=self.contact_count < 2 * SMALLEST,
         )  # fmt: skip
@@ -365,15 +371,14 @@ class ImpulsePipeline:
     def _apply_impulses(self) -> None:
         self.call(
             apply_impulses,
-            self.model, self.state, self.geometry, self.rows, self.contact_count, self.contacts.impulse,
-            self.net,
+            self.model, self.state, self.geometry, self.rows, self.contact_count, self.impulse, self.net,
         )  # fmt: skip
 
     def _hold_energy(self, h: float, island_count: int) -> None:
         at_rest = self.solve.held | self.solve.settles
         self.call(
             hold_energy,
-            self.model.kind, self.masses, self.state, self.geometry, self.contacts.impulse,
+            self.model.kind, self.masses, self.state, self.geometry, self.impulse,
             self.contacts.slot, self.broad_phase.pairs.allowance, self.rows, self.islands, island_count,
             self.plan, self.gravity, h, self.lasting, at_rest, self.energy,
         )  # fmt: skip
@@ -384,9 +389,8 @@ class ImpulsePipeline:
         """Remember the impulses of the contacts with their pairs."""
         self.call(
             store_impulses,
-            self.contacts.slot, self.contacts.place, self.contacts.body, self.contacts.impulse,
-            self.contact_count, self.solve.jammed, self.broad_phase.pairs.room,
-            self.broad_phase.pairs.impulse,
+            self.contacts, self.impulse, self.contact_count, self.rows.asleep, self.solve.jammed,
+            self.broad_phase.pairs,
         )  # fmt: skip
 
     def _move_bodies(self, h: float) -> None:

@@ -19,10 +19,11 @@ import numpy as np
 
 from ..crew import LEADER, TASK, next_piece, piece_done, put_up, wait_for_all
 from ..dynamics.body_state import DYNAMIC
-from ..dynamics.contact_rows import in_frame, relative_velocity
+from ..dynamics.contact_rows import combine, in_frame, relative_velocity
 from ..dynamics.packed_rows import ANCHOR_1, ANCHOR_2, pack_normal, pack_row
 from ..jit import inlined, inner, kernel
 from ..math3 import vec3
+from ..tables import scratch_tables
 from .collision_round import MANY, group_collisions, has_animated, push, resolve_group, take_back
 
 # A stack passes a blow on by one layer a round. Bodies caught between others collide ever faster; what
@@ -61,15 +62,17 @@ class CollisionScratch(NamedTuple):
 def empty_collisions(velocity: np.ndarray, offset: np.ndarray) -> CollisionScratch:
     """Scratch; `velocity` and `offset` (n, 6) are others' between collisions."""
     n = len(velocity)
+    by_body, of_bodies = ((n,), float), ((n,), np.int64)
+    speed, time, parent, group = scratch_tables(by_body, by_body, of_bodies, of_bodies)
     return CollisionScratch(
-        speed=np.zeros(n),
+        speed=speed,
         velocity=velocity,
         offset=offset,
-        time=np.zeros(n),
+        time=time,
         touched=np.zeros(n, np.bool_),
         rank=np.full(n, -1),
-        parent=np.zeros(n, np.int64),
-        group=np.zeros(n, np.int64),
+        parent=parent,
+        group=group,
         count=np.zeros(COUNTS, np.int64),
     )
 
@@ -126,17 +129,18 @@ def _collision(contacts, rows, c, h, rest_speed, now, scratch):
 
 
 @inner
-def _aim(plan, contacts, rows, now, i, h, rest_speed, scratch):
+def _aim(model, multiply, plan, masses, contacts, rows, now, i, h, rest_speed, scratch):
     """Find when collision `i` of the round happens and what it aims at: rest after the smooth motion."""
     c, row = now.contact[i], now.row[i]
     time, speed = _collision(contacts, rows, c, h, rest_speed, now, scratch)
-    smooth = in_frame(rows, c, relative_velocity(plan.change, contacts, c))
-    pack_row(contacts, rows, c, 0.0, 1.0, row)
-    pack_normal(rows.K[c, 0], 0.0, -rows.restitution[c] * speed - smooth[0] * time / h, row)
+    smooth = in_frame(contacts, c, relative_velocity(plan.change, contacts, c))
+    pack_row(masses, contacts, rows, c, 0.0, 1.0, row)
+    a, b = contacts.body[c, 0], contacts.body[c, 1]
+    restitution = combine(model.restitution[a], model.restitution[b], multiply)
+    pack_normal(rows.K_nn[c], 0.0, -restitution * speed - smooth[0] * time / h, row)
     row[ANCHOR_1], row[ANCHOR_2] = -smooth[1] * time / h, -smooth[2] * time / h
     now.time[i] = time
-    for side in range(2):
-        now.body[i, side] = contacts.body[c, side]
+    now.body[i, 0], now.body[i, 1] = a, b
     for k in range(3):
         now.impulse[i, k] = 0.0
 
@@ -158,13 +162,15 @@ def _close_group(kind, masses, rows, now, first, last, scratch):
 
 
 @inner
-def _resolve_groups(kind, plan, masses, contacts, rows, now, first, last, h, rest_speed, scratch):
+def _resolve_groups(
+    model, multiply, plan, masses, contacts, rows, now, first, last, h, rest_speed, scratch
+):  # fmt: skip
     """Resolve so many groups of the round, none of which moves what another one does."""
-    settled, listed = SETTLED * rest_speed, scratch.count[LISTED]
+    kind, settled, listed = model.kind, SETTLED * rest_speed, scratch.count[LISTED]
     for g in range(first, last):
         begin, end = now.group_start[g], now.group_start[g + 1]
         for i in range(begin, end):
-            _aim(plan, contacts, rows, now, i, h, rest_speed, scratch)
+            _aim(model, multiply, plan, masses, contacts, rows, now, i, h, rest_speed, scratch)
         largest, left = resolve_group(kind, masses, now, begin, end, listed > MANY, settled, scratch.velocity)
         if left > max(settled, SQUEEZED * largest) and has_animated(kind, contacts, now, listed):
             take_back(kind, masses, now, begin, end, scratch.velocity)
@@ -206,7 +212,9 @@ def _look_again(contacts, rows, now, first, last, h, rest_speed, graph, scratch)
 
 
 @inner
-def _do_piece(board, piece, kind, masses, plan, contacts, rows, islands, h, rest_speed, graph, now, scratch):
+def _do_piece(
+    board, piece, model, multiply, masses, plan, contacts, rows, islands, h, rest_speed, graph, now, scratch
+):  # fmt: skip
     """Do a piece of the task on the board."""
     task, count = board.word[TASK], scratch.count
     pieces = count[PIECES]
@@ -219,7 +227,9 @@ def _do_piece(board, piece, kind, masses, plan, contacts, rows, islands, h, rest
         found = _look(plan, contacts, rows, islands.order, first, last, h, rest_speed, now, scratch)
         board.tally[piece, 0], board.tally[piece, 1] = first, found
     elif task == RESOLVE:
-        _resolve_groups(kind, plan, masses, contacts, rows, now, first, last, h, rest_speed, scratch)
+        _resolve_groups(
+            model, multiply, plan, masses, contacts, rows, now, first, last, h, rest_speed, scratch
+        )  # fmt: skip
     else:
         _look_again(contacts, rows, now, first, last, h, rest_speed, graph, scratch)
 
@@ -353,31 +363,34 @@ def _begin(board, bound, plan, contact_count, rest_speed, scratch):
 
 @kernel
 def resolve_collisions(
-    kind, bound, masses, plan, contacts, rows, islands, island_count, h, gravity_speed, graph, now, scratch,
-    board, thread,
+    model, multiply, masses, plan, contacts, rows, islands, island_count, h, gravity_speed, graph, now,
+    scratch, board, thread,
 ):  # fmt: skip
     """Resolve all collisions of the step; `plan.mean` and `plan.end_minus_mean` take them in.
 
     Args:
-        bound: Radius of each body about its centre of mass [m], shape (n,).
+        model: `kind`, `bound` and `restitution` of the bodies are read.
+        multiply: How coefficients combine.
         gravity_speed: What gravity adds to a velocity in one step [m/s].
         graph: `contact_of_body` must be filled.
         now: Scratch of this step.
         board, thread: See `crew`: several threads share the contacts and the groups of a round.
     """
     rest_speed = REST_STEPS * gravity_speed
-    if thread == LEADER and not _begin(board, bound, plan, islands.start[island_count], rest_speed, scratch):
+    count = islands.start[island_count]
+    if thread == LEADER and not _begin(board, model.bound, plan, count, rest_speed, scratch):
         return
     while True:
         piece = next_piece(board, thread)
         if piece >= 0:
             _do_piece(
-                board, piece, kind, masses, plan, contacts, rows, islands, h, rest_speed, graph, now, scratch
-            )
+                board, piece, model, multiply, masses, plan, contacts, rows, islands, h, rest_speed, graph,
+                now, scratch,
+            )  # fmt: skip
             piece_done(board)
         elif thread != LEADER:
             return
         else:
             wait_for_all(board, scratch.count[PIECES])
-            if not _begin_next(board, kind, plan, contacts, islands, h, graph, now, scratch):
+            if not _begin_next(board, model.kind, plan, contacts, islands, h, graph, now, scratch):
                 return

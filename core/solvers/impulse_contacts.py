@@ -9,6 +9,7 @@ Source: Bender & Schmitt 2006, section 3.2: eq. 8 (impulse from the predicted pe
 (rotating arms), condition (2), static friction from the predicted tangential displacement.
 """
 
+from ..collision.contact_set import core_of
 from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B
 from ..dynamics.body_state import DYNAMIC
 from ..dynamics.contact_rows import (
@@ -84,7 +85,7 @@ def turns_far(masses, contacts, c, h, velocity):
         if not vec3.dot(w, w) * h * h > FAR_TURN * FAR_TURN:
             continue
         w = _without_roll(masses, body, w)
-        core = (contacts.core[c, side, 0], contacts.core[c, side, 1], contacts.core[c, side, 2])
+        core = core_of(contacts, c, side)
         if vec3.dot(w, w) * h * h > FAR_TURN * FAR_TURN and vec3.dot(core, core) > 0.0:
             return True
     return False
@@ -125,7 +126,7 @@ def warm_start(kind, masses, contacts, rows, count, h, gravity_speed, plan, net,
             for k in range(3):
                 rows.impulse[c, k], rows.before[c, k] = 0.0, 0.0
             continue
-        add_pair_momentum(contacts, c, to_world(rows, c, p), net)
+        add_pair_momentum(contacts, c, to_world(contacts, c, p), net)
     for i in range(net.shape[0]):
         lasting_out[i] = True
         if kind[i] != DYNAMIC:
@@ -177,8 +178,7 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
         if max(tilt_a, tilt_b) > FAR_TURN:
             rows.gap[c] = gap_out[c]
             continue
-        ra = (contacts.core[c, 0, 0], contacts.core[c, 0, 1], contacts.core[c, 0, 2])
-        rb = (contacts.core[c, 1, 0], contacts.core[c, 1, 1], contacts.core[c, 1, 2])
+        ra, rb = core_of(contacts, c, 0), core_of(contacts, c, 1)
         turning = tilt_a * vec3.norm(wa) * vec3.norm(ra) + tilt_b * vec3.norm(wb) * vec3.norm(rb)
         if turning < 0.25 * limit:
             continue
@@ -212,6 +212,13 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
 
 
 @kernel
+def write_impulses(contacts, impulse, impulse_out):
+    """Turn impulses in the frames of their contacts into world axes, shapes (c, 3)."""
+    for c in range(impulse.shape[0]):
+        impulse_out[c, 0], impulse_out[c, 1], impulse_out[c, 2] = to_world(contacts, c, vec3.load(impulse, c))
+
+
+@kernel
 def apply_impulses(model, state, contacts, rows, count, impulse, change):
     """Add the step's impulses to the bodies' momentum and store them with their contacts.
 
@@ -226,9 +233,9 @@ def apply_impulses(model, state, contacts, rows, count, impulse, change):
         p, before = vec3.load(rows.impulse, c), vec3.load(rows.before, c)
         # Of friction the spring's part is kept, without what damps it.
         kept = (p[0], before[1] + PUSH * (p[1] - before[1]), before[2] + PUSH * (p[2] - before[2]))
-        impulse[c, 0], impulse[c, 1], impulse[c, 2] = to_world(rows, c, kept)
+        impulse[c, 0], impulse[c, 1], impulse[c, 2] = to_world(contacts, c, kept)
         total = vec3.add(p, vec3.load(rows.collision, c))
-        add_pair_momentum(contacts, c, to_world(rows, c, total), change)
+        add_pair_momentum(contacts, c, to_world(contacts, c, total), change)
     for i in range(change.shape[0]):
         if model.kind[i] != DYNAMIC:
             continue

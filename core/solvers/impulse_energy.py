@@ -124,7 +124,7 @@ def _list_changes(masses, contacts, rows, order, first, last, h, plan, lasting, 
         a, b = contacts.body[c, 0], contacts.body[c, 1]
         p, before = vec3.load(rows.impulse, c), vec3.load(rows.before, c)
         wanted = _into_cone(vec3.add(p, vec3.subtract(p, before)), rows.friction[c, 0])
-        extra = to_world(rows, c, vec3.subtract(wanted, p))
+        extra = to_world(contacts, c, vec3.subtract(wanted, p))
         if not (lasting[a] and lasting[b]) or turns_far(masses, contacts, c, h, plan.start):
             extra = (0.0, 0.0, 0.0)
         for k in range(3):
@@ -221,11 +221,11 @@ def hold_energy(
         for i in range(first, last):
             c = islands.order[i]
             parted = parted or allowance[slot[c]] > 0.0
-            grounded = (
-                grounded or kind[contacts.body[c, 0]] != DYNAMIC or kind[contacts.body[c, 1]] != DYNAMIC
-            )
+            if kind[contacts.body[c, 0]] == DYNAMIC and kind[contacts.body[c, 1]] == DYNAMIC:
+                continue
+            grounded = True
             p = vec3.add(vec3.load(rows.impulse, c), vec3.load(rows.collision, c))
-            work, moves = _work(kind, contacts, c, to_world(rows, c, p), plan)
+            work, moves = _work(kind, contacts, c, to_world(contacts, c, p), plan)
             rise -= work
             carried = carried or moves
         if rise <= 0.0 or parted:

@@ -10,7 +10,7 @@ import numpy as np
 from ..crew import LEADER
 from ..dynamics.contact_rows import HEADROOM, PUSH, STIFFEST
 from ..jit import inner, kernel, merged
-from ..tables import table
+from ..tables import scratch_tables
 from .impulse_contacts import bend, gap_rate
 from .impulse_newton import (
     NewtonScratch,
@@ -33,6 +33,7 @@ from .impulse_sweeps import (
     BENT,
     ROUNDS,
     STRAIGHT,
+    PackedContacts,
     help_sweeps,
     sweep_island,
 )
@@ -58,18 +59,20 @@ class SolveScratch(NamedTuple):
     newton: NewtonScratch
 
 
-def solve_scratch(body_count: int, contact_capacity: int) -> SolveScratch:
-    """Scratch for so many bodies and contacts."""
+def solve_scratch(packed: PackedContacts) -> SolveScratch:
+    """Scratch for bodies and contacts whose room for sweeps this is: no island is swept and kept at once."""
+    body_count, contact_capacity = len(packed.found), len(packed.row)
+    gap, outcome = scratch_tables(((contact_capacity,), float), ((body_count + 1,), np.int64))
     return SolveScratch(
-        outcome=np.zeros(body_count + 1, np.int64),
-        gap=table(contact_capacity),
+        outcome=outcome,
+        gap=gap,
         settles=np.zeros(body_count, np.bool_),
         held=np.zeros(body_count, np.bool_),
         limit=np.full(body_count, np.inf),
         jammed=np.zeros(body_count, np.bool_),
         contact_count=np.zeros(body_count, np.int64),
-        found=np.zeros((body_count, 6)),
-        impulse=table((contact_capacity, 3)),
+        found=packed.found,
+        impulse=packed.step,
         last_mean=np.zeros((body_count, 6)),
         wait=np.zeros(body_count, np.int64),
         newton=newton_scratch(body_count, contact_capacity),
@@ -242,7 +245,7 @@ def _stiffen(rows, order, first, last, sink):
     any_soft = False
     for i in range(first, last):
         c = order[i]
-        stiffest = STIFFEST * rows.K[c, 0]
+        stiffest = STIFFEST * rows.K_nn[c]
         if rows.compliance[c] > stiffest and rows.compliance[c] * rows.impulse[c, 0] > 2.0 * sink:
             rows.compliance[c] = max(stiffest, sink / (HEADROOM * rows.impulse[c, 0]))
             any_soft = True

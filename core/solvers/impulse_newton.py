@@ -20,10 +20,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dynamics.contact_rows import PUSH, in_frame, normal_compliance, relative_velocity, to_world
+from ..dynamics.contact_rows import (
+    PUSH,
+    contact_frame,
+    in_frame,
+    normal_compliance,
+    relative_velocity,
+    to_world,
+)
 from ..jit import allocating_inner, inlined, inner
 from ..math3 import mat3, vec3
-from ..tables import table
+from ..tables import scratch_tables
 from .block_cholesky import analyze, block_index, factor, products, solve, without_fill
 from .conjugate_gradients import conjugate_gradients
 
@@ -63,8 +70,8 @@ class NewtonScratch(NamedTuple):
 
 def newton_scratch(body_count: int, contact_capacity: int) -> NewtonScratch:
     """Scratch for so many bodies and contacts."""
-    by_body = [np.zeros((body_count, 6)) for _ in range(4)]
-    return NewtonScratch(table(contact_capacity), *by_body, table(contact_capacity))
+    by_contact, by_body = ((contact_capacity,), float), ((body_count, 6), float)
+    return NewtonScratch(*scratch_tables(by_contact, by_body, by_body, by_body, by_body, by_contact))
 
 
 @inlined
@@ -143,10 +150,10 @@ def island_gradient(masses, contacts, rows, islands, island, velocity, scratch):
             gradient[body, m] = momentum[m]
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
-        u = in_frame(rows, c, relative_velocity(velocity, contacts, c))
+        u = in_frame(contacts, c, relative_velocity(velocity, contacts, c))
         p = spring_impulse(rows, c, u, scratch.limit[c], scratch.rate[c])
         rows.impulse[c, 0], rows.impulse[c, 1], rows.impulse[c, 2] = p
-        world = to_world(rows, c, p)
+        world = to_world(contacts, c, p)
         for side in range(2):
             body = contacts.body[c, side]
             if islands.number[body] < 0:
@@ -189,9 +196,9 @@ def _spring_matrix(rows, c, u, limit, rate, along):
 
 
 @inlined
-def _world_matrix(rows, c, D):
+def _world_matrix(contacts, c, D):
     """A symmetric matrix of the contact frame (six entries, no n t terms) in world axes (nine)."""
-    f = mat3.load(rows.frame, c)
+    f = contact_frame(contacts, c)
     n, t1, t2 = (f[0], f[1], f[2]), (f[3], f[4], f[5]), (f[6], f[7], f[8])
     dn = vec3.scale(n, D[0])
     d1 = vec3.add(vec3.scale(t1, D[3]), vec3.scale(t2, D[4]))
@@ -253,11 +260,11 @@ def _assemble(masses, contacts, rows, islands, island, velocity, scratch, along,
                 block[3 + i, 3 + j] = inertia[3 * i + j]
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
-        u = in_frame(rows, c, relative_velocity(velocity, contacts, c))
+        u = in_frame(contacts, c, relative_velocity(velocity, contacts, c))
         D = _spring_matrix(rows, c, u, scratch.limit[c], scratch.rate[c], along)
         if D[0] == 0.0 and D[3] == 0.0 and D[5] == 0.0:
             continue
-        D_W = _world_matrix(rows, c, D)
+        D_W = _world_matrix(contacts, c, D)
         ka, kb = islands.number[contacts.body[c, 0]], islands.number[contacts.body[c, 1]]
         ra, rb = vec3.load(contacts.arm[c], 0), vec3.load(contacts.arm[c], 1)
         if ka >= 0:
@@ -330,8 +337,8 @@ def _line_search(masses, contacts, rows, islands, island, velocity, scratch, sli
     first_contact = islands.start[island]
     for i in range(slip.shape[0]):
         c = islands.order[first_contact + i]
-        u = in_frame(rows, c, relative_velocity(velocity, contacts, c))
-        du = in_frame(rows, c, relative_velocity(scratch.step, contacts, c))
+        u = in_frame(contacts, c, relative_velocity(velocity, contacts, c))
+        du = in_frame(contacts, c, relative_velocity(scratch.step, contacts, c))
         for m in range(3):
             slip[i, 0, m], slip[i, 1, m] = u[m], du[m]
     low, high, slope_low, slope_high = 0.0, 1.0, first, whole
@@ -473,13 +480,13 @@ def solve_island(masses, contacts, rows, islands, island, accuracy, patient, vel
         (iterations, velocity error left [m/s]), infinite where it was not worth it; the impulses are in
         `rows.impulse`.
     """
+    pattern, complete = _island_pattern(contacts, islands, island)
+    if not (complete or patient):
+        return 0, math.inf
     error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
     if error > accuracy:
         _let_hold(rows, islands, island, scratch.limit)
         error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
-    pattern, complete = _island_pattern(contacts, islands, island)
-    if not (complete or patient):
-        return 0, math.inf
     n = pattern.rank.shape[0]
     matrix = np.empty((n + pattern.row.shape[0], 6, 6))
     blocks, solution, work = np.empty_like(matrix), np.empty((n, 6)), np.empty((0 if complete else 4, n, 6))

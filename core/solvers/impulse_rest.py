@@ -6,7 +6,7 @@ A body that is held neither creeps nor shivers, and its island costs no more tha
 import math
 
 from ..dynamics.body_state import DYNAMIC
-from ..dynamics.contact_rows import normal_compliance, relative_velocity
+from ..dynamics.contact_rows import contact_matrix, normal_compliance, relative_velocity
 from ..jit import inner, kernel, merged
 from ..math3 import vec3
 from .impulse_newton import island_gradient, set_limits
@@ -87,7 +87,7 @@ def copy_solution(islands, island, velocity, impulse, velocity_out, impulse_out)
 
 
 @merged
-def _is_unchanged(rows, islands, island, rate, accuracy):
+def _is_unchanged(masses, contacts, rows, islands, island, rate, accuracy):
     """Whether every spring of an island pushes where nothing moves as it did in the last step.
 
     Args:
@@ -96,12 +96,14 @@ def _is_unchanged(rows, islands, island, rate, accuracy):
     """
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
-        p, K = rows.impulse[c], rows.K[c]
-        if K[0] * abs(max(rate[c], 0.0) / normal_compliance(rows, c) - p[0]) > accuracy:
+        p = rows.impulse[c]
+        if rows.K_nn[c] * abs(max(rate[c], 0.0) / normal_compliance(rows, c) - p[0]) > accuracy:
             return False
         friction, limit = p[1] * p[1] + p[2] * p[2], rows.friction[c, 1] * p[0]
-        if friction > limit * limit and max(K[3], K[5]) * (math.sqrt(friction) - limit) > accuracy:
-            return False
+        if friction > limit * limit:
+            K = contact_matrix(masses, contacts, c)
+            if max(K[3], K[5]) * (math.sqrt(friction) - limit) > accuracy:
+                return False
     return True
 
 
@@ -114,7 +116,7 @@ def is_at_rest(masses, contacts, rows, islands, island, gravity_speed, mean, sol
     # With the impulses of the last step, the planned velocities are all that is out of balance.
     if (
         fastest_body(islands, island, mean) <= most
-        and _is_unchanged(rows, islands, island, solve.newton.rate, SAME * gravity_speed)
+        and _is_unchanged(masses, contacts, rows, islands, island, solve.newton.rate, SAME * gravity_speed)
         and fastest_contact(contacts, islands.order, first, last, mean) <= most
     ):
         return True

@@ -64,7 +64,7 @@ def _shortfall(contacts, rows, islands, island, h, mean):
     worst = 0.0
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
-        speed = in_frame(rows, c, relative_velocity(mean, contacts, c))[0]
+        speed = in_frame(contacts, c, relative_velocity(mean, contacts, c))[0]
         worst = max(worst, h * (gap_rate(rows.gap[c], h, PUSH) - speed))
     return worst
 
@@ -243,7 +243,7 @@ def _let_in(
         if touches_animated(contacts, islands, c, mean) or _is_in_fixed(
             contacts, rows, islands, c, SQUEEZED * tolerance
         ):
-            rows.compliance[c] = SOFT * rows.K[c, 0]
+            rows.compliance[c] = SOFT * rows.K_nn[c]
     sweep_island(
         masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS, 1e-2 * tolerance,
         max_sweeps, solve.gap, packed, mean, board,

@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from ..dynamics.body_state import quat_multiply
 from ..dynamics.motion import update_all_derived
+from .impulse_contacts import write_impulses
 from .impulse_settle import AT_START, IN_MOTION, NOWHERE
 
 if TYPE_CHECKING:
@@ -97,10 +98,8 @@ def _find_loads(pipeline: "ImpulsePipeline", h: float, *, preloaded: bool) -> fl
     pipeline.find_impulses(h, pipeline.build_islands(), preloaded)
     count, rows = pipeline.contact_count, pipeline.rows
     found, before = rows.impulse[:count], rows.before[:count]
-    frame = rows.frame[:count].reshape(-1, 3, 3)
-    pipeline.contacts.impulse[:count] = np.einsum(
-        "cik,ci->ck", frame, 2.0 * found - before if preloaded else found
-    )
+    wanted = 2.0 * found - before if preloaded else found
+    write_impulses(pipeline.geometry, wanted, pipeline.impulse)
     pipeline.store_impulses()
     largest = np.abs(found).max(initial=0.0)
     return float(np.abs(found - before).max(initial=0.0) / largest) if largest > 0.0 else 0.0

@@ -32,7 +32,7 @@ from ..dynamics.packed_rows import (
 )
 from ..jit import inlined, inner, merged
 from ..math3 import vec3
-from ..tables import scratch_table
+from ..tables import scratch_tables
 from .impulse_contacts import bend, gap_rate
 from .island_parts import PARTS, SETS, IslandParts, divide_island, empty_parts, sets_before
 
@@ -69,17 +69,25 @@ class PackedContacts(NamedTuple):
 
 def packed_contacts(body_count: int, contact_capacity: int) -> PackedContacts:
     """Room for so many bodies and contacts; it is filled before it is read."""
+    by_three, by_body = ((contact_capacity, 3), float), ((body_count, 6), float)
+    row, impulse, step, direction, body, live, velocity, found, course, response = scratch_tables(
+        ((contact_capacity, WIDTH), float), by_three, by_three, by_three,
+        ((contact_capacity, 2), np.int64), ((contact_capacity,), np.int64),
+        by_body, by_body, by_body, ((body_count, 12), float),
+    )  # fmt: skip
     return PackedContacts(
         empty_parts(body_count, contact_capacity),
-        scratch_table((contact_capacity, WIDTH)),
-        scratch_table((contact_capacity, 2), np.int64),
-        *(scratch_table((contact_capacity, 3)) for _ in range(3)),
-        velocity=scratch_table((body_count, 6)),
-        response=scratch_table((body_count, 12)),
-        live=scratch_table(contact_capacity, np.int64),
+        row=row,
+        body=body,
+        impulse=impulse,
+        step=step,
+        direction=direction,
+        velocity=velocity,
+        response=response,
+        live=live,
         live_count=np.zeros(SETS, np.int64),
-        found=scratch_table((body_count, 6)),
-        course=scratch_table((body_count, 6)),
+        found=found,
+        course=course,
         worst=np.zeros(SETS),
         size=np.zeros(SETS),
         bent=np.zeros(PARTS, np.bool_),
@@ -90,15 +98,15 @@ def packed_contacts(body_count: int, contact_capacity: int) -> PackedContacts:
 def _pack_gap(rows, c, h, push, row):
     """What a change of the gap changes."""
     gap = rows.gap[c]
-    pack_normal(rows.K[c, 0], normal_compliance(rows, c), gap_rate(gap, h, push), row)
+    pack_normal(rows.K_nn[c], normal_compliance(rows, c), gap_rate(gap, h, push), row)
 
 
 @inner
-def _pack_contact(contacts, rows, i, h, push, packed):
+def _pack_contact(masses, contacts, rows, i, h, push, packed):
     """Pack the contact at place i, with the impulse it has now."""
     c, row = packed.parts.contact[i], packed.row[i]
     s = PUSH * rows.compliance[c]
-    pack_row(contacts, rows, c, s, h, row)
+    pack_row(masses, contacts, rows, c, s, h, row)
     _pack_gap(rows, c, h, push, row)
     row[ANCHOR_1], row[ANCHOR_2] = s * rows.before[c, 1], s * rows.before[c, 2]
     for k in range(3):
@@ -237,7 +245,7 @@ def _do_piece(board, piece, masses, contacts, rows, gap, packed, velocity):
     first, last = count * piece // pieces, count * (piece + 1) // pieces
     if task == PACK:
         for i in range(first, last):
-            _pack_contact(contacts, rows, i, h, number[PUSHED], packed)
+            _pack_contact(masses, contacts, rows, i, h, number[PUSHED], packed)
     elif task == PACK_GAPS:
         for i in range(first, last):
             _pack_gap(rows, parts.contact[i], h, number[PUSHED], packed.row[i])

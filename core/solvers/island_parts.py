@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import inlined, inner
-from ..tables import scratch_table
+from ..tables import scratch_tables
 
 SMALLEST = 1024  # contacts of a part: fewer are swept before another thread has heard of them
 DEEPEST = 3  # how often an island is halved
@@ -45,16 +45,20 @@ class IslandParts(NamedTuple):
 
 def empty_parts(body_count: int, contact_capacity: int) -> IslandParts:
     """Room for so many bodies and contacts."""
+    by_body = ((body_count,), np.int64)
+    contact, member, place, part, weight = scratch_tables(
+        ((contact_capacity,), np.int64), by_body, by_body, by_body, by_body
+    )
     return IslandParts(
         depth=np.zeros(1, np.int64),
-        contact=scratch_table(contact_capacity, np.int64),
+        contact=contact,
         contact_start=np.empty(SETS, np.int64),
         contact_end=np.empty(SETS, np.int64),
-        member=scratch_table(body_count, np.int64),
+        member=member,
         member_start=np.empty(PARTS + 2, np.int64),
-        place=scratch_table(body_count, np.int64),
-        part=scratch_table(body_count, np.int64),
-        weight=scratch_table(body_count, np.int64),
+        place=place,
+        part=part,
+        weight=weight,
         side=np.empty((PARTS, 6)),
         tally=np.empty((PARTS, 2), np.int64),
     )

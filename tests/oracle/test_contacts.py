@@ -1,4 +1,4 @@
-"""Contact points, contact matrices and the broad phase against slow, obvious NumPy."""
+"""Contact points and the broad phase against slow, obvious NumPy."""
 
 import itertools
 
@@ -67,24 +67,6 @@ def test_separation_is_that_of_the_points(seed):
     gap = np.einsum("ck,ck->c", c.normal[:n], point[:, 0] - point[:, 1])
     np.testing.assert_allclose(gap, c.separation[:n], atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(c.normal[:n], axis=1), 1.0, atol=1e-12)
-
-
-def test_contact_matrix_is_the_response_to_impulses():
-    """K maps an impulse on a (and its opposite on b) to the change of relative velocity: J M^-1 J'."""
-    pipeline = Simulation(random_scene(5, 18, 1.0))._pipeline
-    pipeline.build_islands()
-    pipeline._prepare_rows(1 / 240)
-    state, model, rows = pipeline.state, pipeline.model, pipeline.rows
-    assert pipeline.contact_count > 5
-    for c in range(pipeline.contact_count):
-        frame = rows.frame[c].reshape(3, 3)
-        K = np.zeros((3, 3))
-        for side in range(2):
-            body, r = pipeline.contacts.body[c, side], pipeline.contacts.arm[c, side]
-            cross = np.cross(r, np.eye(3)).T  # column k: r x e_k
-            inverse = state.inv_I[body].reshape(3, 3)
-            K += frame @ (np.diag(model.inv_mass[body]) + cross.T @ inverse @ cross) @ frame.T
-        np.testing.assert_allclose(rows.K[c], K[np.triu_indices(3)], rtol=1e-9, atol=1e-12)
 
 
 def test_broad_phase_keeps_all_pairs():

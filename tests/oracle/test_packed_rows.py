@@ -1,9 +1,10 @@
-"""The update of one packed contact against its plain formulas, on contacts of a heap."""
+"""Contact matrices and the update of one packed contact against plain formulas, on contacts of a heap."""
 
 import numpy as np
 import pytest
 import scenes
 import topple
+from topple.dynamics.contact_rows import contact_frame, contact_matrix
 from topple.dynamics.packed_rows import (
     ANCHOR_1,
     ANCHOR_2,
@@ -21,10 +22,23 @@ STEP = 1.0 / 240.0
 
 
 @kernel
-def update(contacts, rows, c, s, g, rate, anchor, va, vb, p, row, velocity_out, new_out, world_out):
+def matrix_and_frame(masses, contacts, c, matrix_out, frame_out):
+    """Write K and the frame of contact `c`, (3, 3) both."""
+    K, frame = contact_matrix(masses, contacts, c), contact_frame(contacts, c)
+    at = 0
+    for i in range(3):
+        for j in range(3):
+            frame_out[i, j] = frame[3 * i + j]
+            if j >= i:
+                matrix_out[i, j] = matrix_out[j, i] = K[at]
+                at += 1
+
+
+@kernel
+def update(masses, contacts, rows, c, s, g, rate, anchor, va, vb, p, row, velocity_out, new_out, world_out):
     """Pack contact `c` and make one step."""
-    pack_row(contacts, rows, c, s, 1.0, row)
-    pack_normal(rows.K[c, 0], g, rate, row)
+    pack_row(masses, contacts, rows, c, s, 1.0, row)
+    pack_normal(rows.K_nn[c], g, rate, row)
     row[ANCHOR_1], row[ANCHOR_2] = anchor[0], anchor[1]
     u = packed_velocity(row, va, vb)
     normal = normal_step(row, u, p[0])
@@ -57,22 +71,37 @@ def pipeline():
     return pipeline
 
 
+def test_contact_matrix_is_the_response_to_impulses(pipeline):
+    """K maps an impulse on a (and its opposite on b) to the change of relative velocity: J M^-1 J'."""
+    state, model, contacts = pipeline.state, pipeline.model, pipeline.geometry
+    for c in range(pipeline.contact_count):
+        found, frame, K = np.zeros((3, 3, 3))
+        matrix_and_frame(pipeline.masses, contacts, c, found, frame)
+        for side in range(2):
+            body, r = contacts.body[c, side], contacts.arm[c, side]
+            cross = np.cross(r, np.eye(3)).T  # column k: r x e_k
+            inverse = state.inv_I[body].reshape(3, 3)
+            K += frame @ (np.diag(model.inv_mass[body]) + cross.T @ inverse @ cross) @ frame.T
+        np.testing.assert_allclose(frame @ frame.T, np.eye(3), atol=1e-14)
+        np.testing.assert_array_equal(frame[0], contacts.normal[c])
+        np.testing.assert_allclose(found, K, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(pipeline.rows.K_nn[c], K[0, 0], rtol=1e-9)
+
+
 def test_one_step_is_that_of_the_formulas(pipeline):
     random, contacts, rows = np.random.default_rng(4), pipeline.geometry, pipeline.rows
     row, found = np.empty(WIDTH), set()
     u, new, world = np.empty(3), np.empty(3), np.empty(3)
     for c in range(pipeline.contact_count):
-        K = np.zeros((3, 3))
-        K[np.triu_indices(3)] = rows.K[c]
-        K = np.triu(K) + np.triu(K, 1).T
-        frame = rows.frame[c].reshape(3, 3)
+        K, frame = np.zeros((3, 3)), np.zeros((3, 3))
+        matrix_and_frame(pipeline.masses, contacts, c, K, frame)
         for _ in range(40):
             va, vb = random.normal(size=(2, 6))
             p = np.array([1.0, 0.1, 0.1]) * random.normal(size=3) / K[0, 0]
             p[0] = abs(p[0])
             s, g = random.uniform(0.0, 0.1, 2) * K[0, 0]
             rate, anchor = random.normal(), random.normal(size=2)
-            update(contacts, rows, c, s, g, rate, anchor, va, vb, p, row, u, new, world)
+            update(pipeline.masses, contacts, rows, c, s, g, rate, anchor, va, vb, p, row, u, new, world)
             arm = contacts.arm[c]
             relative = va[:3] + np.cross(va[3:], arm[0]) - vb[:3] - np.cross(vb[3:], arm[1])
             np.testing.assert_allclose(u, relative, rtol=1e-12, atol=1e-12)
@@ -87,6 +116,7 @@ def test_without_friction_there_is_none(pipeline):
     contacts, rows = pipeline.geometry, pipeline.rows._replace(friction=np.zeros_like(pipeline.rows.friction))
     row, u, new, world = np.empty(WIDTH), np.empty(3), np.empty(3), np.empty(3)
     va, vb = np.arange(6.0), np.zeros(6)
-    update(contacts, rows, 0, 0.0, 0.0, 30.0, np.zeros(2), va, vb, np.ones(3), row, u, new, world)
+    anchor, p = np.zeros(2), np.ones(3)
+    update(pipeline.masses, contacts, rows, 0, 0.0, 0.0, 30.0, anchor, va, vb, p, row, u, new, world)
     assert new[0] > 0.0
     assert (new[1:] == 0.0).all()
