@@ -27,6 +27,8 @@ from .solvers.impulse_start import forgive_overlaps
 from .trajectory import Trajectory
 
 Progress = Callable[[str, int, int], None]
+# What lasts no longer than a step is given back so often [s]: to take it again takes half of a small step.
+REST_EVERY = 0.1
 
 
 class BodyMotion(NamedTuple):
@@ -85,6 +87,7 @@ class Simulation:
         self._rank = np.argsort(self._order)
         self._movable = np.array([scene.bodies[i].is_movable for i in self._order])
         self._warnings: list[str] = []
+        self._rested = clock.perf_counter()
         self._report_overlaps()
 
     def _report_overlaps(self) -> None:
@@ -173,7 +176,9 @@ class Simulation:
         steps = math.ceil(seconds / p.settings.time_step - 1e-9)
         for _ in range(steps):
             p.step(seconds / steps)
-        p.rest()
+        if clock.perf_counter() - self._rested > REST_EVERY:
+            p.rest()
+            self._rested = clock.perf_counter()
 
     def run(self, frames: int, fps: float) -> Iterator[BodyMotion]:
         """Yield the state after each of so many frames."""

@@ -67,10 +67,10 @@ def is_short(capacity: int, used: int) -> bool:
     return capacity - used < max(8, capacity // 16)
 
 
-def release(tables: Iterable[Any]) -> None:
+def release(*tables: Iterable[Any]) -> None:
     """Give the pages of the scratch tables among these back to the system: they hold zeros again."""
     given = set()
-    for pages in tables:
+    for pages in itertools.chain(*tables):
         while isinstance(pages, np.ndarray | memoryview):
             pages = pages.base if isinstance(pages, np.ndarray) else pages.obj
         if isinstance(pages, ScratchPages) and hasattr(mmap, "MADV_DONTNEED") and id(pages) not in given:

@@ -29,11 +29,13 @@ from .pairs import (
     empty_pairs,
     grown_pairs,
     remove_pair,
+    renumbered_pairs,
 )
 
 # Fattening, relative to the body's size: less costs sorting, more costs pairs that do not touch.
 FAT_RELATIVE = 0.02
 FAT_STEPS = 4.0  # and by the motion of so many steps, so that a flying body is not refitted each step
+SPARSE = 0.5  # part of all slots of pairs that may be free
 
 
 class SortedBoxes(NamedTuple):
@@ -244,6 +246,15 @@ class BroadPhase:
         capacity, counter = len(self.pairs.collider), self.pairs.counter
         if is_short(capacity, counter[HIGH] - counter[FREE]):
             self.pairs = grown_pairs(self.pairs, larger(capacity), len(self.pairs.point))
+
+    def close_gaps(self) -> np.ndarray | None:
+        """Move the pairs to the first slots where most slots are free; returns the slots they had, if so."""
+        high, free = self.pairs.counter[HIGH], self.pairs.counter[FREE]
+        if free <= SPARSE * high + larger(0):
+            return None
+        kept = np.flatnonzero(self.pairs.collider[:high, 0] >= 0)
+        self.pairs = renumbered_pairs(self.pairs, kept)
+        return kept
 
     def grow(self, state, reach: np.ndarray) -> int:
         """Make room for more pairs and look for those that found none; returns a status."""

@@ -18,7 +18,7 @@ class ContactSet(NamedTuple):
     body: np.ndarray  # (capacity, 2) a, b
     normal: np.ndarray  # (capacity, 3) world axes, from b to a
     arm: np.ndarray  # [m] (capacity, 2, 3) points of a and b from their centres of mass
-    rounding: np.ndarray  # [m] (capacity, 2) of spheres and capsules: see `core_of`
+    rounding: np.ndarray  # [m] (capacity, 2) of spheres and capsules: see `cores`
     separation: np.ndarray  # [m] (capacity,)
     carrier: np.ndarray  # (capacity,) whose rotation turns the normal: CARRIED_BY_...
     place: np.ndarray  # (capacity,) index among the points of its pair
@@ -54,13 +54,14 @@ def contact_geometry(contacts: ContactSet) -> ContactGeometry:
 
 
 @inlined
-def core_of(contacts, c, side):
-    """Where the surface of contact `c` is rounded about, from the centre of mass of a (side 0) or b [m].
+def cores(arm, normal, rounding, c):
+    """Where the surfaces of contact `c` are rounded about, from the centres of mass of a and b [m].
 
     A body carries it as it turns; what is between it and the arm stays with the normal.
     """
-    inward = contacts.rounding[c, side] if side == 0 else -contacts.rounding[c, side]
-    return vec3.add(vec3.load(contacts.arm[c], side), vec3.scale(vec3.load(contacts.normal, c), inward))
+    n = vec3.load(normal, c)
+    core_a = vec3.add(vec3.load(arm[c], 0), vec3.scale(n, rounding[c, 0]))
+    return core_a, vec3.subtract(vec3.load(arm[c], 1), vec3.scale(n, rounding[c, 1]))
 
 
 def empty_contacts(capacity: int) -> ContactSet:

@@ -1,7 +1,8 @@
 """The table of pairs of colliders that may touch: fixed slots, found through a hash table.
 
-The narrow phase keeps a pair's witness in its slot, so a pair keeps its slot for as long as it lasts. Most
-pairs only come near each other: the few that have contact points keep these in a room of their own.
+The narrow phase keeps a pair's witness in its slot, so a pair keeps its slot for as long as it lasts, or
+until most slots are free and all pairs move to the first. Most pairs only come near each other: the few that
+have contact points keep these in a room of their own.
 """
 
 from typing import NamedTuple
@@ -9,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import inlined, inner, kernel
-from ..tables import table, table_of
+from ..tables import larger, table, table_of
 
 STATUS_OK, STATUS_FULL = 0, 1
 HIGH, FREE, COUNT, ROOMS, FREE_ROOMS = 0, 1, 2, 3, 4  # indices into PairTable.counter
@@ -19,7 +20,7 @@ OVERLAPS_SENSOR, NEEDS_ROOM = -1, -2
 
 
 class PairTable(NamedTuple):
-    """Overlapping pairs in slots; a < b in the order of colliders. A slot keeps its number for life."""
+    """Overlapping pairs in slots; a < b in the order of colliders. A pair keeps its slot through a step."""
 
     hash_slot: np.ndarray  # (power of two,) slot + 1, 0 where empty
     collider: np.ndarray  # (slots, 2), first -1 where the slot is free
@@ -76,6 +77,20 @@ def grown_pairs(pairs: PairTable, capacity: int, rooms: int) -> PairTable:
             getattr(grown, name)[: len(old)] = old
     _rehash(grown)
     return grown
+
+
+def renumbered_pairs(pairs: PairTable, kept: np.ndarray) -> PairTable:
+    """The pairs of these slots, which are all there are, in the first slots of a table for little more."""
+    renumbered = empty_pairs(larger(len(kept)), len(pairs.free_room))
+    for name, old in pairs._asdict().items():
+        if name in ("free_room", "feature", "point", "impulse"):
+            getattr(renumbered, name)[:] = old
+        elif name not in ("hash_slot", "free", "counter"):
+            getattr(renumbered, name)[: len(kept)] = old[kept]
+    renumbered.counter[:] = pairs.counter
+    renumbered.counter[[HIGH, FREE]] = len(kept), 0
+    _rehash(renumbered)
+    return renumbered
 
 
 @inlined

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..jit import inlined, inner, kernel
 from ..math3 import mat3, vec3
-from .contact_set import core_of
+from .contact_set import cores
 from .manifold import MAX_POINTS
 
 SAME_PLACE = 0.05  # part of the size within which an old point's impulse goes to a new one
@@ -72,8 +72,8 @@ def keep_points(pairs, slot, ra, p_ba, rb, contacts, count):
     for c in range(count):
         point = pairs.point[pairs.room[slot], c]
         n = vec3.load(contacts.normal, c)
-        local_a = mat3.transform_transposed(ra, core_of(contacts, c, 0))
-        local_b = mat3.transform_transposed(rb, core_of(contacts, c, 1))
+        core_a, core_b = cores(contacts.arm, contacts.normal, contacts.rounding, c)
+        local_a, local_b = mat3.transform_transposed(ra, core_a), mat3.transform_transposed(rb, core_b)
         for m in range(3):
             point[m], point[3 + m], point[6 + m] = n[m], local_a[m], local_b[m]
         point[9] = contacts.separation[c] - _distance(ra, p_ba, rb, local_a, local_b, n)[0]
@@ -251,7 +251,7 @@ def store_impulses(contacts, impulse, count, asleep, jammed, pairs):
     for c in range(count):
         if asleep[c]:
             continue
+        kept = pairs.impulse[pairs.room[contacts.slot[c]], contacts.place[c]]
         forget = jammed[contacts.body[c, 0]] or jammed[contacts.body[c, 1]]
         for m in range(3):
-            kept = 0.0 if forget else impulse[c, m]
-            pairs.impulse[pairs.room[contacts.slot[c]], contacts.place[c], m] = kept
+            kept[m] = 0.0 if forget else impulse[c, m]

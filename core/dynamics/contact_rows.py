@@ -77,26 +77,36 @@ def combine(x, y, multiply):
 
 
 @inlined
-def _response(masses, contacts, c, side, d):
-    """Change of a body's velocity and spin by a unit impulse along d at contact `c`."""
-    body = contacts.body[c, side]
-    m = vec3.load(masses.inv_mass, body)
-    turn = vec3.cross(vec3.load(contacts.arm[c], side), d)
-    return (m[0] * d[0], m[1] * d[1], m[2] * d[2]), mat3.transform(mat3.load(masses.inv_I, body), turn)
+def _responses(masses, contacts, c, d):
+    """(velocity, spin) of a by a unit impulse along d at contact `c`, and less that of b by its opposite."""
+    a, b = contacts.body[c, 0], contacts.body[c, 1]
+    turn_a, turn_b = (
+        vec3.cross(vec3.load(contacts.arm[c], 0), d),
+        vec3.cross(vec3.load(contacts.arm[c], 1), d),
+    )
+    m_a, m_b = vec3.load(masses.inv_mass, a), vec3.load(masses.inv_mass, b)
+    return (
+        ((m_a[0] * d[0], m_a[1] * d[1], m_a[2] * d[2]), mat3.transform(mat3.load(masses.inv_I, a), turn_a)),
+        ((m_b[0] * d[0], m_b[1] * d[1], m_b[2] * d[2]), mat3.transform(mat3.load(masses.inv_I, b), turn_b)),
+    )
 
 
 @inlined
-def _along(response, contacts, c, side, e):
-    """How fast the body's point at contact `c` then moves along e."""
-    return vec3.dot(response[0], e) + vec3.dot(response[1], vec3.cross(vec3.load(contacts.arm[c], side), e))
+def _along(responses, contacts, c, e):
+    """How fast the bodies then part along e at the contact."""
+    (v_a, w_a), (v_b, w_b) = responses
+    turn_a, turn_b = (
+        vec3.cross(vec3.load(contacts.arm[c], 0), e),
+        vec3.cross(vec3.load(contacts.arm[c], 1), e),
+    )
+    return (vec3.dot(v_a, e) + vec3.dot(w_a, turn_a)) + (vec3.dot(v_b, e) + vec3.dot(w_b, turn_b))
 
 
 @inlined
 def normal_response(masses, contacts, c):
     """K_nn of contact `c`: the first entry of its `contact_matrix`."""
     n = vec3.load(contacts.normal, c)
-    on_a, on_b = _response(masses, contacts, c, 0, n), _response(masses, contacts, c, 1, n)
-    return _along(on_a, contacts, c, 0, n) + _along(on_b, contacts, c, 1, n)
+    return _along(_responses(masses, contacts, c, n), contacts, c, n)
 
 
 @inner
@@ -107,21 +117,20 @@ def contact_matrix(masses, contacts, c):
     """
     n = vec3.load(contacts.normal, c)
     t1, t2 = vec3.tangents(n)
-    n_a, n_b = _response(masses, contacts, c, 0, n), _response(masses, contacts, c, 1, n)
-    t1_a, t1_b = _response(masses, contacts, c, 0, t1), _response(masses, contacts, c, 1, t1)
-    t2_a, t2_b = _response(masses, contacts, c, 0, t2), _response(masses, contacts, c, 1, t2)
+    by_n = _responses(masses, contacts, c, n)
+    by_1, by_2 = _responses(masses, contacts, c, t1), _responses(masses, contacts, c, t2)
     return (
-        _along(n_a, contacts, c, 0, n) + _along(n_b, contacts, c, 1, n),
-        _along(n_a, contacts, c, 0, t1) + _along(n_b, contacts, c, 1, t1),
-        _along(n_a, contacts, c, 0, t2) + _along(n_b, contacts, c, 1, t2),
-        _along(t1_a, contacts, c, 0, t1) + _along(t1_b, contacts, c, 1, t1),
-        _along(t1_a, contacts, c, 0, t2) + _along(t1_b, contacts, c, 1, t2),
-        _along(t2_a, contacts, c, 0, t2) + _along(t2_b, contacts, c, 1, t2),
+        _along(by_n, contacts, c, n),
+        _along(by_n, contacts, c, t1),
+        _along(by_n, contacts, c, t2),
+        _along(by_1, contacts, c, t1),
+        _along(by_1, contacts, c, t2),
+        _along(by_2, contacts, c, t2),
     )
 
 
 @inner
-def _soften(contacts, first, end, softness, sink, stiffening, rows):
+def _soften(slots, first, end, softness, sink, stiffening, rows):
     """Compliance of some pairs' contacts: soft, but under a heavy load so stiff that they sink in by little.
 
     A pair keeps its stiffness while the load is within bounds: springs that followed every change of their
@@ -129,8 +138,8 @@ def _soften(contacts, first, end, softness, sink, stiffening, rows):
     """
     most = softness / sink
     while first < end:
-        slot, last, need = contacts.slot[first], first, 0.0
-        while last < end and contacts.slot[last] == slot:
+        slot, last, need = slots[first], first, 0.0
+        while last < end and slots[last] == slot:
             need = max(need, rows.K_nn[last] * rows.impulse[last, 0])
             last += 1
         need *= most
@@ -148,10 +157,10 @@ def _soften(contacts, first, end, softness, sink, stiffening, rows):
 
 
 @inner
-def _fill_rows(friction, masses, contacts, first, last, pairs, multiply, rows):
+def _fill_rows(friction, masses, contacts, slots, places, first, last, pairs, multiply, rows):
     """Fill the rows of some contact points, but for their springs."""
     for c in range(first, last):
-        slot, place = contacts.slot[c], contacts.place[c]
+        slot, place = slots[c], places[c]
         last_impulse = vec3.load(pairs.impulse[pairs.room[slot]], place)
         if rows.asleep[c]:
             rows.impulse[c, 0] = max(vec3.dot(vec3.load(contacts.normal, c), last_impulse), 0.0)
@@ -182,11 +191,14 @@ def _pair_after(slot, c, count):
 
 
 @kernel
-def prepare_rows(friction, masses, contacts, count, pairs, multiply, softness, sink, rows, board, thread):
+def prepare_rows(
+    friction, masses, contacts, slots, places, count, pairs, multiply, softness, sink, rows, board, thread
+):
     """Fill the rows of all contact points; impulses of the last step are taken into their frames.
 
     Args:
         friction: Of the bodies, shape (n, 2).
+        slots, places: Pair of each contact, and its index among the pair's points.
         pairs: `stiffening` is brought up to date.
         softness: Compliance of a contact in units of its K_nn.
         sink: How far a contact may sink in under the load of the last step, per step [m/s].
@@ -197,10 +209,10 @@ def prepare_rows(friction, masses, contacts, count, pairs, multiply, softness, s
         put_up(board, ONLY, pieces)
     piece = next_piece(board, thread)
     while piece >= 0:
-        first = _pair_after(contacts.slot, count * piece // pieces, count)
-        last = _pair_after(contacts.slot, count * (piece + 1) // pieces, count)
-        _fill_rows(friction, masses, contacts, first, last, pairs, multiply, rows)
-        _soften(contacts, first, last, softness, sink, pairs.stiffening, rows)
+        first = _pair_after(slots, count * piece // pieces, count)
+        last = _pair_after(slots, count * (piece + 1) // pieces, count)
+        _fill_rows(friction, masses, contacts, slots, places, first, last, pairs, multiply, rows)
+        _soften(slots, first, last, softness, sink, pairs.stiffening, rows)
         piece_done(board)
         piece = next_piece(board, thread)
     if thread == LEADER:
@@ -231,23 +243,13 @@ def contact_frame(contacts, c):
 @inlined
 def in_frame(contacts, c, v):
     """A world vector in the contact frame (n, t1, t2)."""
-    f = contact_frame(contacts, c)
-    return (
-        f[0] * v[0] + f[1] * v[1] + f[2] * v[2],
-        f[3] * v[0] + f[4] * v[1] + f[5] * v[2],
-        f[6] * v[0] + f[7] * v[1] + f[8] * v[2],
-    )
+    return mat3.transform(contact_frame(contacts, c), v)
 
 
 @inlined
 def to_world(contacts, c, p):
     """A vector of the contact frame in world axes."""
-    f = contact_frame(contacts, c)
-    return (
-        f[0] * p[0] + f[3] * p[1] + f[6] * p[2],
-        f[1] * p[0] + f[4] * p[1] + f[7] * p[2],
-        f[2] * p[0] + f[5] * p[1] + f[8] * p[2],
-    )
+    return mat3.transform_transposed(contact_frame(contacts, c), p)
 
 
 @inlined

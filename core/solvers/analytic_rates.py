@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..collision.contact_set import core_of
+from ..collision.contact_set import cores
 from ..collision.manifold import CLIP_COSINE
 from ..collision.separating_plane import DIRECTION, EDGES
 from ..geometry.shape_table import DISCS, HULL, PLANE, SPHERE, TRIANGLE, Colliders, ShapeTable
@@ -271,7 +271,7 @@ def _write_rates(surfaces, sa, sb, found, c, m, v, w, R, n, carrier, ea, eb, out
     ra, rb = mat3.load(R, a), mat3.load(R, b)
     va, vb, wa, wb = vec3.load(v, a), vec3.load(v, b), vec3.load(w, a), vec3.load(w, b)
     arm_a, arm_b = vec3.load(found.arm[c], 0), vec3.load(found.arm[c], 1)
-    core_a, core_b = core_of(found, c, 0), core_of(found, c, 1)
+    core_a, core_b = cores(found.arm, found.normal, found.rounding, c)
     spin_a, spin_b = vec3.cross(wa, core_a), vec3.cross(wb, core_b)
     slip = vec3.subtract(vec3.add(va, spin_a), vec3.add(vb, spin_b))
     parting = vec3.scale(n, vec3.dot(slip, n))

@@ -162,6 +162,10 @@ class EventLog:
         """Scratch for what `list_touching` writes of so many slots."""
         self._impulse, self._contact = scratch_tables(((slots,), float), ((slots,), np.int32))
 
+    def renumber(self, slots: np.ndarray) -> None:
+        """Pairs moved to the first slots from these."""
+        self._last = self._last[slots]
+
     def rest(self) -> None:
         """Give back the memory that lasts no longer than a step."""
         release([self._impulse])

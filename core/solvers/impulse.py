@@ -62,6 +62,7 @@ from .island_parts import SMALLEST
 REPAIR_ROUNDS, DEEP = 60, 0.7  # what is deeper than this part of the tolerance is repaired
 REPAIRED, IDLE_ROUNDS = 0.95, 2  # what is squeezed cannot be repaired: rounds that took no such part end it
 REST_SINK, SINK = 0.002, 0.05
+RELEASE_CHANGES = "kind", "inv_mass", "inv_inertia"  # of the model, where an animated body is released
 SOFTEST = 0.1  # compliance of a contact in units of its effective mass' inverse, where gravity is weak
 
 
@@ -144,8 +145,7 @@ class ImpulsePipeline:
         self.stage_seconds: dict[str, float] = {}
         self.max_penetration = 0.0
         self.unresolved: list[tuple[float, int, float]] = []
-        self._step_length = 0.0
-        self._may_sleep = False
+        self._step_length, self._may_sleep = 0.0, False
 
     def _grow(self) -> None:
         """Make room for more contact points; keeps rows and the witness counters."""
@@ -170,11 +170,10 @@ class ImpulsePipeline:
 
     def rest(self) -> None:
         """Give back the memory that lasts no longer than a step."""
-        solve = self.solve
-        release([self.net])
-        for scratch in (self.packed, self.packed.parts, self.round, self.rows, solve, solve.newton,
-                        self.graph, self.collisions):  # fmt: skip
-            release(scratch)
+        release(
+            [self.net], self.packed, self.packed.parts, self.round, self.rows, self.solve, self.solve.newton,
+            self.graph, self.collisions,
+        )  # fmt: skip
         self.log.rest()
 
     def _stage(self, name: str) -> Stage:
@@ -194,6 +193,7 @@ class ImpulsePipeline:
         self.stop_at_obstacles(h)
         self.move(h, island_count)
         self.note_events()
+        self.close_gaps()
         self.look_ahead(h)
         self.repair_positions(h)
         self._check_finite()
@@ -229,6 +229,14 @@ class ImpulsePipeline:
                 self.contacts, self.contact_count, self.rows, self.broad_phase.pairs, self.tolerance,
                 self.time, self.state.c, self.plan.start,
             )  # fmt: skip
+
+    def close_gaps(self) -> None:
+        """Give pairs other slots where few are left of many: what goes through all slots takes as long."""
+        with self._stage("broad phase"):
+            slots = self.broad_phase.close_gaps()
+            if slots is not None:
+                self.contacts.look[:], self.rows.slot[:] = -1, -1
+                self.log.renumber(slots)
 
     def look_ahead(self, h: float, kept: float = CARRIED) -> None:
         """Plan the coming step as free motion and find the contacts it may meet."""
@@ -322,8 +330,8 @@ class ImpulsePipeline:
         softness = min(SOFTEST, REST_SINK * self.tolerance / fall) if fall > 0.0 else SOFTEST
         self.crew.run(
             prepare_rows,
-            self.model.friction, self.masses, self.contacts, self.contact_count,
-            self.broad_phase.pairs, self.multiply, softness, self._sink(h), self.rows,
+            self.model.friction, self.masses, self.geometry, self.contacts.slot, self.contacts.place,
+            self.contact_count, self.broad_phase.pairs, self.multiply, softness, self._sink(h), self.rows,
             alone=self.contact_count < 2 * SMALLEST,
         )  # fmt: skip
 
@@ -457,9 +465,7 @@ class ImpulsePipeline:
         """The arrays that the coming steps depend on (not copies)."""
         return {
             "state": self.state,
-            "kind": self.model.kind,
-            "inv_mass": self.model.inv_mass,
-            "inv_inertia": self.model.inv_inertia,
+            "model": [getattr(self.model, name) for name in RELEASE_CHANGES],
             "released": self.paths.released,
             "pairs": self.broad_phase.pairs,
             "boxes": self.broad_phase.boxes,
@@ -478,9 +484,8 @@ class ImpulsePipeline:
         """Take over what `memory` returned earlier; the arrays become the pipeline's."""
         for old, new in zip(self.state, memory["state"], strict=True):
             old[:] = new
-        self.model.kind[:] = memory["kind"]
-        self.model.inv_mass[:] = memory["inv_mass"]
-        self.model.inv_inertia[:] = memory["inv_inertia"]
+        for name, column in zip(RELEASE_CHANGES, memory["model"], strict=True):
+            getattr(self.model, name)[:] = column
         self.paths.recall(memory["released"])
         self.broad_phase.pairs, self.broad_phase.boxes = memory["pairs"], memory["boxes"]
         self.time, self._step_length = memory["time"], memory["step_length"]

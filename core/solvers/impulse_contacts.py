@@ -9,12 +9,13 @@ Source: Bender & Schmitt 2006, section 3.2: eq. 8 (impulse from the predicted pe
 (rotating arms), condition (2), static friction from the predicted tangential displacement.
 """
 
-from ..collision.contact_set import core_of
+from ..collision.contact_set import cores
 from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B
 from ..dynamics.body_state import DYNAMIC
 from ..dynamics.contact_rows import (
     PUSH,
     add_pair_momentum,
+    contact_frame,
     relative_velocity,
     to_world,
 )
@@ -85,7 +86,7 @@ def turns_far(masses, contacts, c, h, velocity):
         if not vec3.dot(w, w) * h * h > FAR_TURN * FAR_TURN:
             continue
         w = _without_roll(masses, body, w)
-        core = core_of(contacts, c, side)
+        core = cores(contacts.arm, contacts.normal, contacts.rounding, c)[side]
         if vec3.dot(w, w) * h * h > FAR_TURN * FAR_TURN and vec3.dot(core, core) > 0.0:
             return True
     return False
@@ -178,7 +179,7 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
         if max(tilt_a, tilt_b) > FAR_TURN:
             rows.gap[c] = gap_out[c]
             continue
-        ra, rb = core_of(contacts, c, 0), core_of(contacts, c, 1)
+        ra, rb = cores(contacts.arm, contacts.normal, contacts.rounding, c)
         turning = tilt_a * vec3.norm(wa) * vec3.norm(ra) + tilt_b * vec3.norm(wb) * vec3.norm(rb)
         if turning < 0.25 * limit:
             continue
@@ -233,9 +234,9 @@ def apply_impulses(model, state, contacts, rows, count, impulse, change):
         p, before = vec3.load(rows.impulse, c), vec3.load(rows.before, c)
         # Of friction the spring's part is kept, without what damps it.
         kept = (p[0], before[1] + PUSH * (p[1] - before[1]), before[2] + PUSH * (p[2] - before[2]))
-        impulse[c, 0], impulse[c, 1], impulse[c, 2] = to_world(contacts, c, kept)
-        total = vec3.add(p, vec3.load(rows.collision, c))
-        add_pair_momentum(contacts, c, to_world(contacts, c, total), change)
+        frame, total = contact_frame(contacts, c), vec3.add(p, vec3.load(rows.collision, c))
+        impulse[c, 0], impulse[c, 1], impulse[c, 2] = mat3.transform_transposed(frame, kept)
+        add_pair_momentum(contacts, c, mat3.transform_transposed(frame, total), change)
     for i in range(change.shape[0]):
         if model.kind[i] != DYNAMIC:
             continue

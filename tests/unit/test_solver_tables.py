@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 import scenes
 import topple
+from topple.collision.broad_phase import SPARSE
 from topple.collision.contact_set import CARRIED_ON
+from topple.collision.pairs import FREE, HIGH, renumbered_pairs
 from topple.dynamics.contact_rows import normal_response
 from topple.jit import kernel
-from topple.tables import ScratchPages
+from topple.tables import ScratchPages, larger
 
 STEP = 1.0 / 240.0
 pytestmark = pytest.mark.skipif(
@@ -110,3 +112,36 @@ def test_points_that_stay_written():
         for mine, theirs in zip(kept.contacts, anew._pipeline.contacts, strict=True):
             np.testing.assert_array_equal(mine[:count], theirs[:count])
     assert stayed > 0
+
+
+def test_pairs_that_move_to_the_first_slots():
+    """What is known of them goes with them: the same contact points come out, with the same impulses."""
+    as_they_are, moved = heap_in_motion(200, 1.5), heap_in_motion(200, 1.5)
+    pipeline = moved._pipeline
+    pairs = pipeline.broad_phase.pairs
+    free = pairs.counter[FREE]
+    assert free > 20
+    slots = np.flatnonzero(pairs.collider[: pairs.counter[HIGH], 0] >= 0)
+    pipeline.broad_phase.pairs = renumbered_pairs(pairs, slots)
+    pipeline.contacts.look[:], pipeline.rows.slot[:] = -1, -1
+    pipeline.log.renumber(slots)
+    for simulation in (as_they_are, moved):
+        simulation._pipeline.find_contacts()
+    assert pipeline.broad_phase.pairs.counter[FREE] == 0
+    assert pipeline.broad_phase.pairs.counter[HIGH] == len(slots)
+    for mine, theirs in zip(moved.contacts, as_they_are.contacts, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    events = len(moved.events)
+    for simulation in (as_they_are, moved):
+        simulation.advance(20 * STEP)
+        for body_of in simulation._pipeline.broad_phase.pairs.collider:
+            assert body_of[0] < body_of[1] or (body_of == -1).all()
+    assert len(moved.events) - events == len(as_they_are.events) - events
+    for mine, theirs in zip(moved.state, as_they_are.state, strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=1e-6)
+
+
+def test_slots_do_not_stay_free():
+    """A heap in motion has many pairs that only come near each other; where it rests few are left."""
+    pairs = heap_in_motion(500, 2.5)._pipeline.broad_phase.pairs
+    assert pairs.counter[FREE] <= SPARSE * pairs.counter[HIGH] + larger(0)
