@@ -78,7 +78,7 @@ def combine(x, y, multiply):
 
 @inlined
 def _responses(masses, contacts, c, d):
-    """(velocity, spin) of a by a unit impulse along d at contact `c`, and less that of b by its opposite."""
+    """(velocity, spin) that a unit impulse along d at contact `c` gives to a, and that it would give to b."""
     a, b = contacts.body[c, 0], contacts.body[c, 1]
     turn_a, turn_b = (
         vec3.cross(vec3.load(contacts.arm[c], 0), d),
@@ -93,7 +93,7 @@ def _responses(masses, contacts, c, d):
 
 @inlined
 def _along(responses, contacts, c, e):
-    """How fast the bodies then part along e at the contact."""
+    """How fast the bodies then part along e at the contact, b being pushed the other way."""
     (v_a, w_a), (v_b, w_b) = responses
     turn_a, turn_b = (
         vec3.cross(vec3.load(contacts.arm[c], 0), e),

@@ -60,6 +60,7 @@ class PastContacts:
         contacts.body[count:last], contacts.slot[count:last] = body, self._slot[kept]
         contacts.arm[count:last], contacts.normal[count:last] = arm, self._normal[kept]
         contacts.separation[count:last] = (apart * self._normal[kept]).sum(axis=1)
+        contacts.look[count:last] = -1  # or one of the pair's own might be taken to be written there already
         return last - count
 
 

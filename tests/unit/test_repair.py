@@ -34,6 +34,7 @@ def test_what_has_not_moved_is_as_it_was():
         assert (column[count : 2 * count] == column[:count]).all()
     assert_allclose(contacts.arm[count : 2 * count], contacts.arm[:count], atol=1e-15)
     assert_allclose(contacts.separation[count : 2 * count], -2e-3, atol=1e-15)
+    assert (contacts.look[count : 2 * count] == -1).all()  # they are no pair's points
 
 
 def test_points_move_with_their_bodies():
