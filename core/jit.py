@@ -366,6 +366,7 @@ class Entry:
     def __init__(self, name: str, kinds: tuple, result: Any, address: int) -> None:
         """For a kernel of arguments and a result of these types; see `entry_of`."""
         self.name, self.kinds, self._read = name, kinds, _reader(result)
+        self._writers = [_writer(name, kind) for kind in kinds]
         self.first = [0, *itertools.accumulate(map(_word_count, kinds))]
         self.size = self.first[-1] + 1 + _word_count(result)
         self._run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(address)
@@ -376,7 +377,7 @@ class Entry:
         Raises:
             TypeError: The value is of another type.
         """
-        self._write(self.first[k], self.kinds[k], value, integers, reals)
+        self._writers[k](self.first[k], value, integers, reals)
 
     def run(self, address: int, integers: memoryview, reals: memoryview) -> Any:
         """Call the kernel with the arguments in the frame at this address; what it raises is raised."""
@@ -384,29 +385,6 @@ class Entry:
         if status not in NO_ERROR:
             raise _error(self.name, integers[end])
         return self._read(integers, reals, end + 1)
-
-    def _write(self, at: int, kind: Any, value: Any, integers: memoryview, reals: memoryview) -> int:
-        """Write a value of this type; returns the place after it."""
-        parts = _parts(kind)
-        if parts is not None:
-            for part, item in zip(parts, value, strict=True):
-                at = self._write(at, part, item, integers, reals)
-            return at
-        if isinstance(kind, types.Array):
-            same = value.dtype.num == _dtype_number(kind.dtype) and value.ndim == kind.ndim
-            if not (same and value.flags.c_contiguous):
-                raise TypeError(f"{self.name} takes {kind}, not {numba.typeof(value)}")
-            address = value.__array_interface__["data"][0]
-            # Neither owner nor parent: kernels count no references.
-            for word in (0, 0, value.size, value.itemsize, address, *value.shape, *value.strides):
-                integers[at] = word
-                at += 1
-            return at
-        if isinstance(kind, types.Float):
-            reals[at] = value
-        else:
-            integers[at] = bool(value) if isinstance(kind, types.Boolean) else operator.index(value)
-        return at + 1
 
 
 @functools.cache
@@ -431,6 +409,37 @@ def entry_of(kernel: Callable, arguments: tuple) -> Entry:
 def is_compiled_kernel(function: Callable) -> bool:
     """Whether a function is a kernel that does not run as Python."""
     return isinstance(function, Dispatcher)
+
+
+def _writer(name: str, kind: Any) -> Callable[[int, Any, Any, Any], None]:
+    """What writes an argument of this type into a frame's integers and numbers, from a place on."""
+    parts = _parts(kind)
+    if parts is not None:
+        writers = [_writer(name, part) for part in parts]
+        first = list(itertools.accumulate(map(_word_count, parts), initial=0))[:-1]
+
+        def write_tuple(at: int, value: Any, integers: Any, reals: Any) -> None:
+            for write, place, item in zip(writers, first, value, strict=True):
+                write(at + place, item, integers, reals)
+
+        return write_tuple
+    if isinstance(kind, types.Array):
+        number, ndim = as_dtype(kind.dtype).num, kind.ndim
+
+        def write_array(at: int, value: Any, integers: Any, reals: Any) -> None:
+            if not (value.dtype.num == number and value.ndim == ndim and value.flags.c_contiguous):
+                raise TypeError(f"{name} takes {kind}, not {numba.typeof(value)}")
+            address = value.__array_interface__["data"][0]
+            # Neither owner nor parent: kernels count no references.
+            for word in (0, 0, value.size, value.itemsize, address, *value.shape, *value.strides):
+                integers[at] = word
+                at += 1
+
+        return write_array
+    if isinstance(kind, types.Float):
+        return lambda at, value, integers, reals: operator.setitem(reals, at, value)
+    number_of = bool if isinstance(kind, types.Boolean) else operator.index
+    return lambda at, value, integers, reals: operator.setitem(integers, at, number_of(value))
 
 
 def _reader(kind: Any) -> Callable[[Any, Any, int], Any]:
@@ -462,11 +471,6 @@ def _word_count(kind: Any) -> int:
         return 5 + 2 * kind.ndim
     parts = _parts(kind)
     return 1 if parts is None else sum(map(_word_count, parts))
-
-
-@functools.cache
-def _dtype_number(kind: Any) -> int:
-    return as_dtype(kind).num
 
 
 def _error(name: str, address: int) -> BaseException:

@@ -27,6 +27,7 @@ def list_touching(
     count,
     tolerance,
     body_count,
+    before,
     key_out,
     impulse_out,
     contact_out,
@@ -37,9 +38,13 @@ def list_touching(
         slot, body, separation: Of each contact: its pair (those of one are neighbours), bodies, distance [m].
         lasting, collision: Its impulses in the contact frame [N s], shape (c, 3).
         tolerance: Contacts no farther apart than this touch [m].
+        before: What was written to `key_out` in the step before; there may be more slots now.
         key_out: Of each slot: its pair of bodies as in ROW, -1 where they do not touch.
         impulse_out: Sum of its normal impulses in this step [N s], where they do.
         contact_out: And the contact of the largest of them.
+
+    Returns:
+        Whether others touch than before.
     """
     key_out[:] = -1
     largest = 0.0
@@ -54,6 +59,10 @@ def list_touching(
         elif impulse > largest:
             contact_out[pair], largest = c, impulse
         impulse_out[pair] += impulse
+    for pair in range(key_out.shape[0]):
+        if key_out[pair] != (before[pair] if pair < before.shape[0] else -1):
+            return True
+    return False
 
 
 @kernel
@@ -122,13 +131,13 @@ class EventLog:
             place: Centres of mass [m], shape (n, 3).
             velocity: Before the impulses [m/s, rad/s], shape (n, 6).
         """
-        now = self._touching(contacts, count, rows, pairs, tolerance)
-        before = np.full(len(now), -1)
-        before[: len(self._last)] = self._last
-        self._last = now
-        changed = np.flatnonzero(now != before)
-        if self.persisting is None and len(changed) == 0:
+        last = self._last
+        self._last = now = np.empty(pairs.counter[HIGH], np.int64)
+        if not self._list_touching(contacts, count, rows, pairs, tolerance, last) and self.persisting is None:
             return
+        before = np.full(len(now), -1)
+        before[: len(last)] = last
+        changed = np.flatnonzero(now != before)
         # A pair that begins to touch did so in none of its slots: a compound has several. Others have one,
         # which may be another slot now, and then both have changed.
         where = slice(None) if self.has_compounds else changed
@@ -138,25 +147,25 @@ class EventLog:
         self._note_contacts(time, now, noted, begun, contacts, rows, place, velocity)
         self._append(time, np.full(len(ended), KINDS.index("end")), ended, np.zeros((len(ended), 8)))
 
-    def _touching(
-        self, contacts: ContactSet, count: int, rows: ContactRows, pairs: PairTable, tolerance: float
-    ) -> np.ndarray:
-        """The pair of bodies of each slot, as in ROW, where they touch; else -1."""
-        used = pairs.counter[HIGH]
+    def _list_touching(
+        self, contacts: ContactSet, count: int, rows: ContactRows, pairs: PairTable, tolerance: float,
+        last: np.ndarray,
+    ) -> bool:  # fmt: skip
+        """Note each slot's pair of bodies, as in ROW, where they touch, else -1; whether any may differ."""
+        now, used = self._last, len(self._last)
         if len(self._impulse) < used:
             self._make_room(larger(used))
-        now = np.empty(used, np.int64)
-        self._call(
+        changed = self._call(
             list_touching,
             contacts.slot, contacts.body, contacts.separation, rows.impulse, rows.collision, count, tolerance,
-            len(self.names), now, self._impulse, self._contact,
+            len(self.names), last, now, self._impulse, self._contact,
         )  # fmt: skip
         if self.senses:
             sensing = np.flatnonzero(pairs.point_count[:used] == OVERLAPS_SENSOR)
             body = self.owner[pairs.collider[sensing]]
             now[sensing] = body.min(axis=1) * len(self.names) + body.max(axis=1)
             self._impulse[sensing], self._contact[sensing] = 0.0, -1
-        return now
+        return changed or self.senses
 
     def _make_room(self, slots: int) -> None:
         """Scratch for what `list_touching` writes of so many slots."""

@@ -134,8 +134,8 @@ class ImpulsePipeline:
         self.net, self.end_velocity, self.start_energy = scratch_tables(
             ((n, 6), float), ((n, 6), float), ((n,), float)
         )
-        self.lasting = np.ones(n, bool)
-        self.reach = np.zeros(n)
+        self.lasting, self.at_rest = np.ones(n, bool), np.zeros(n, bool)
+        self.reach, self.own_reach = np.zeros(n), np.zeros(n)
         self.contacts, self.rows = empty_contacts(n), empty_rows(n)
         self.solve = solve_scratch(packed_contacts(n, n))
         self.contact_count = 0
@@ -277,7 +277,7 @@ class ImpulsePipeline:
                 measure_reach,
                 self.model.kind, self.model.bound, self.colliders.body, self.plan.mean,
                 self.broad_phase.pairs.collider, self.broad_phase.pairs.counter[HIGH], h,
-                np.empty_like(self.reach), self.reach,
+                self.own_reach, self.reach,
             )  # fmt: skip
 
     def find_contacts(self, kept: float = CARRIED) -> None:
@@ -383,7 +383,7 @@ class ImpulsePipeline:
         )  # fmt: skip
 
     def _hold_energy(self, h: float, island_count: int) -> None:
-        at_rest = self.solve.held | self.solve.settles
+        at_rest = np.logical_or(self.solve.held, self.solve.settles, out=self.at_rest)
         self.call(
             hold_energy,
             self.model.kind, self.masses, self.state, self.geometry, self.impulse,
