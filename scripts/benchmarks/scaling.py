@@ -37,8 +37,9 @@ def measure(count: int) -> dict[str, float]:
 
     Returns:
         Per phase the processor's time of a step and body [us]; `memory` a body [B]: what the solver holds at
-        the end beyond the scene, no frame being recorded, and `peak`: the most it took on the way; contact
-        points a body and the time [s] in all.
+        the end beyond the scene, no frame being recorded, `stepping`: the same with what a step takes and
+        `advance` gives back, and `peak`: the most it took on the way; contact points a body and the time [s]
+        in all.
     """
     solver = topple.ImpulseSolver(time_step=STEP, sleeping=False, threads=1)
     topple.Simulation(scenes.wide_heap(8), solver).advance(WARM_UP)
@@ -52,6 +53,8 @@ def measure(count: int) -> dict[str, float]:
         advance(simulation, end)
         figures[phase] = 1e6 * (time.process_time() - at) / (steps * count)
     figures["memory"] = (resident() - before) / count
+    simulation._pipeline.step(STEP)  # after which nothing is given back
+    figures["stepping"] = (resident() - before) / count
     figures["peak"] = (resident("VmHWM") - before) / count
     figures["contacts"] = len(simulation.contacts.body_a) / count
     figures["penetration"] = simulation.report.max_penetration
@@ -75,14 +78,15 @@ def markdown(found: dict[int, dict[str, float]], machine: str) -> str:
         "Written by `scripts/benchmark_scaling --docs`; do not edit. Cubes heaped four deep in a walled box",
         "as wide as their number asks for, steps of 1/240 s, one thread, sleeping off. Time is that of the",
         "processor, a step and body; `growth` is against the smallest heap. Memory is what the solver holds",
-        "beyond the scene and its compiled kernels, a body, without recorded frames: at the end, and at most",
-        f"on the way. Asked: growth at most {GROWTH}, memory under {MEMORY} B.",
+        "beyond the scene and its compiled kernels, a body, without recorded frames: at the end, where what",
+        "lasts no longer than a step is given back, after a step, where it is not, and at most on the way.",
+        f"Asked: growth at most {GROWTH}, memory under {MEMORY} B.",
         "",
         f"{date.today()}, {machine}.",
         "",
-        "| bodies | in motion [us] | growth | at rest [us] | growth | memory [B] | at most [B] "
-        "| contact points a body | penetration [m] |",
-        "|" + "---|" * 9,
+        "| bodies | in motion [us] | growth | at rest [us] | growth | memory [B] | in a step [B] "
+        "| at most [B] | contact points a body | penetration [m] |",
+        "|" + "---|" * 10,
     ]
     for count, row in found.items():
         cells = [f"{count}"]
@@ -90,6 +94,7 @@ def markdown(found: dict[int, dict[str, float]], machine: str) -> str:
             cells += [f"{row[phase]:.2f}", f"{row[phase] / least[phase]:.2f}"]
         cells += [
             f"{row['memory']:.0f}",
+            f"{row['stepping']:.0f}",
             f"{row['peak']:.0f}",
             f"{row['contacts']:.1f}",
             f"{row['penetration']:.1e}",
