@@ -99,9 +99,9 @@ SETTLED, ENOUGH = 1e-2, 1e-1
 ENOUGH_IN_MOTION, ENOUGH_OF_MANY, MANY = 0.5, 0.25, 50
 # An island is calm where no contact moves faster than this many times what gravity adds in a step.
 # What sweeps leave there would be seen as a shiver, so it goes to Newton's method at once; a heap, whose
-# iterations each take as long as many sweeps, only where it may come to rest. Sweeps go on until what they
-# leave of the bodies at rest in it is no hindrance to that.
-CALM = 2.0
+# iterations each take as long as many sweeps, only where it may come to rest. Below the second speed sweeps
+# go on until what they leave is no hindrance to that.
+CALM, SOON_CALM = 2.0, 50.0
 # Velocity error that Newton's method leaves, times the step, in parts of the tolerance.
 NEWTON_ACCURACY = 1e-3
 NEWTON_ROUNDS = 4
@@ -220,16 +220,15 @@ def sweep_islands(
         settled, enough = SETTLED * tolerance, ENOUGH * tolerance
         chain = loops == 0 and islands.body_start[island + 1] - islands.body_start[island] > SHORT
         most = min(FIRST_OF_CHAIN if chain else FIRST_SWEEPS, max_sweeps)
-        still = settled
         if heap and not calm:
             only, enough = True, ENOUGH_IN_MOTION * tolerance
             settled = enough
-            if gravity_speed > 0.0:
-                still = min(settled, 0.25 * CALM * gravity_speed * h)  # or it would never be calm
+            if speed < SOON_CALM * gravity_speed:  # or it would never be calm
+                settled = min(enough, 0.25 * CALM * gravity_speed * h)
         elif last - first > MANY and not calm:
             enough, most = ENOUGH_OF_MANY * tolerance, max_sweeps
         residual, sweeps = sweep_island(
-            masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS, still, settled,
+            masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS, settled,
             max_sweeps if only else most, solve.gap, packed, mean, board,
         )  # fmt: skip
         report[SWEEPS] += sweeps
@@ -322,7 +321,7 @@ def newton_islands(
             copy_solution(islands, island, solve.found, solve.impulse, mean, rows.impulse)
             residual, sweeps = sweep_island(
                 masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS,
-                SETTLED * tolerance, SETTLED * tolerance, max_sweeps, solve.gap, packed, mean, board,
+                SETTLED * tolerance, max_sweeps, solve.gap, packed, mean, board,
             )  # fmt: skip
             report[SWEEPS] += sweeps
             if residual > ENOUGH * tolerance:
@@ -348,8 +347,8 @@ def release_push(
             pushed = pushed or rows.gap[islands.order[i]] < -slop
         if pushed:
             sweep_island(
-                masses, contacts, rows, islands, island, h, 0.0, np.inf, STRAIGHT, 0.1 * slop,
-                0.1 * slop, max_sweeps, solve.gap, packed, velocity, board,
+                masses, contacts, rows, islands, island, h, 0.0, np.inf, STRAIGHT, 0.1 * slop, max_sweeps,
+                solve.gap, packed, velocity, board,
             )  # fmt: skip
 
 

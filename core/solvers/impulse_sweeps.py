@@ -40,17 +40,8 @@ from .island_parts import PARTS, SETS, IslandParts, divide_island, empty_parts, 
 # have to know: see `_do_piece`.
 SWEEP, PACK, PACK_GAPS, BEND = (np.int64(task) for task in range(4))
 ROUND, BETA, GOES_ON, WHOLE, STEP, PUSHED, LIMIT = 0, 1, 2, 3, 4, 5, 6
-# What is known of a member, bit by bit: it has changed since its contacts were looked at; since they last
-# were in a sweep over all; contacts on the list have it.
-CHANGED, CHANGED_SINCE, LISTED = 1, 2, 4
 
-# Sweeps go over the contacts on a list, and each so many over all of an island, which makes the list anew.
-WHOLE_EVERY = 4
-# Sweeps over an island at most, where few of its contacts are looked at.
-MOST_SWEEPS = 200
-# A body has settled when its contacts change by less than this part of its way in the step; a contact is
-# looked at again where a body of its has changed by QUIET of that.
-SETTLED_PART, QUIET = 0.1, 0.25
+WHOLE_EVERY = 8
 BENT = 0.1  # of the tolerance: error of a straight prediction above which arms are rotated
 # Rounds: with the straight prediction only; and up to three more with arms that rotate.
 STRAIGHT, ROUNDS = np.int64(1), np.int64(4)
@@ -67,35 +58,22 @@ class PackedContacts(NamedTuple):
     direction: np.ndarray  # [N s] (c, 3) of the conjugate gradients that speed up sweeps
     velocity: np.ndarray  # (members, 6)
     response: np.ndarray  # (members, 12) inverse mass by axis, inverse inertia
-    live: np.ndarray  # (c,) per set, places of the contacts that are worth a look in each sweep
+    live: np.ndarray  # (c,) per set, places of the contacts that are not at rest without an impulse
     live_count: np.ndarray  # (SETS,) how many
-    idle: np.ndarray  # (c,) whether a contact has neither step nor direction
     found: np.ndarray  # (members, 6) velocities before the last sweep
     course: np.ndarray  # (members, 6) what the direction changes velocities by
-    seen: np.ndarray  # (members, 6) velocities when their contacts were last looked at
-    strict: np.ndarray  # [1/m] (members,) 1 / the change in a sweep with which a member has settled
-    spread: np.ndarray  # [m^2] (members,) square of the radius of gyration, of all three axes together
-    state: np.ndarray  # (members,) bits
-    roster: np.ndarray  # (members,) per part, those that are LISTED
-    roster_count: np.ndarray  # (PARTS,) how many; negative where not listed yet
     worst: np.ndarray  # [m] (SETS,) what the last sweep over each set returned
-    ratio: np.ndarray  # (SETS,) the same in what its bodies settle with
     size: np.ndarray  # [N m s] (SETS,)
-    looks: np.ndarray  # (SETS,) contacts that it looked at
     bent: np.ndarray  # (PARTS,) whether each piece of BEND corrected a gap
 
 
 def packed_contacts(body_count: int, contact_capacity: int) -> PackedContacts:
     """Room for so many bodies and contacts; it is filled before it is read."""
     by_three, by_body = ((contact_capacity, 3), float), ((body_count, 6), float)
-    row, impulse, step, direction, body, live, velocity, found, course, seen, response = scratch_tables(
+    row, impulse, step, direction, body, live, velocity, found, course, response = scratch_tables(
         ((contact_capacity, WIDTH), float), by_three, by_three, by_three,
         ((contact_capacity, 2), np.int64), ((contact_capacity,), np.int64),
-        by_body, by_body, by_body, by_body, ((body_count, 12), float),
-    )  # fmt: skip
-    idle, strict, spread, state, roster = scratch_tables(
-        ((contact_capacity,), np.uint8), ((body_count,), float), ((body_count,), float),
-        ((body_count,), np.uint8), ((body_count,), np.int64),
+        by_body, by_body, by_body, ((body_count, 12), float),
     )  # fmt: skip
     return PackedContacts(
         empty_parts(body_count, contact_capacity),
@@ -108,19 +86,10 @@ def packed_contacts(body_count: int, contact_capacity: int) -> PackedContacts:
         response=response,
         live=live,
         live_count=np.zeros(SETS, np.int64),
-        idle=idle,
         found=found,
         course=course,
-        seen=seen,
-        strict=strict,
-        spread=spread,
-        state=state,
-        roster=roster,
-        roster_count=np.zeros(PARTS, np.int64),
         worst=np.zeros(SETS),
-        ratio=np.zeros(SETS),
         size=np.zeros(SETS),
-        looks=np.zeros(SETS, np.int64),
         bent=np.zeros(PARTS, np.bool_),
     )
 
@@ -148,14 +117,9 @@ def _pack_contact(masses, contacts, rows, i, h, push, packed):
 
 
 @merged
-def _pack_bodies(masses, velocity, h, calm, settled, packed):
-    """Pack the members of an island.
-
-    Args:
-        calm, settled: Change in a sweep with which a body at rest and any body has settled [m].
-    """
+def _pack_bodies(masses, velocity, packed):
+    """Pack the members of an island."""
     parts = packed.parts
-    own = parts.member_start[1 << parts.depth[0]]
     for k in range(parts.member_start[(1 << parts.depth[0]) + 1]):
         body = parts.member[k]
         for m in range(6):
@@ -165,12 +129,6 @@ def _pack_bodies(masses, velocity, h, calm, settled, packed):
             packed.response[k, m] = masses.inv_mass[body, m]
         for m in range(9):
             packed.response[k, 3 + m] = masses.inv_I[body, m]
-        packed.state[k], packed.strict[k] = 0, 1.0 / calm
-        if k < own:
-            inertia = masses.inertia[body]
-            packed.spread[k] = (inertia[0] + inertia[1] + inertia[2]) / masses.mass[body]
-            way = SETTLED_PART * h * math.sqrt(_square(packed.velocity[k], packed.spread[k]))
-            packed.strict[k] = 1.0 / min(settled, max(calm, way))
 
 
 @merged
@@ -183,97 +141,49 @@ def _unpack_velocities(packed, velocity):
 
 
 @inlined
-def _push(packed, k, arm, p, sign, velocity):
-    """Add M^-1 J' p to a member's row of `velocity` (members, 6) for the impulse sign * p at the arm."""
-    v, m = velocity[k], packed.response[k]
+def _push(packed, k, arm, p, sign):
+    """Add M^-1 J' p to a member's velocity for the impulse sign * p at the arm."""
+    v, m = packed.velocity[k], packed.response[k]
     t = vec3.cross(arm, p)
     for i in range(3):
         v[i] += sign * (m[i] * p[i])
         v[3 + i] += sign * (m[3 + 3 * i] * t[0] + m[4 + 3 * i] * t[1] + m[5 + 3 * i] * t[2])
 
 
-@inlined
-def _square(v, spread):
-    """Square of a body's speed [m^2/s^2], its turning included."""
-    return v[0] * v[0] + v[1] * v[1] + v[2] * v[2] + spread * (v[3] * v[3] + v[4] * v[4] + v[5] * v[5])
-
-
-@inner
-def _set_aside(packed, i, own):
-    """Take a contact out of the conjugate direction: sweeps go on without it, until its bodies change."""
-    row, d = packed.row[i], packed.direction[i]
-    if not (d[0] == 0.0 and d[1] == 0.0 and d[2] == 0.0):
-        p = world_impulse(row, (d[0], d[1], d[2]))
-        a, b = packed.body[i, 0], packed.body[i, 1]
-        if a < own:
-            _push(packed, a, (row[9], row[10], row[11]), p, -1.0, packed.course)
-        if b < own:
-            _push(packed, b, (row[12], row[13], row[14]), p, 1.0, packed.course)
-    for m in range(3):
-        packed.direction[i, m], packed.step[i, m] = 0.0, 0.0
-    packed.idle[i] = True
-
-
-@inlined
-def _list(packed, a, b, own):
-    """Note that contacts on the list have two members."""
-    if a < own:
-        packed.state[a] |= LISTED
-    if b < own:
-        packed.state[b] |= LISTED
-
-
 @merged
 def _sweep_contacts(packed, number, beta, goes_on, whole):
-    """One Gauss-Seidel pass over the contacts of a set, by its number, that have a body that changed.
-
-    Written for the set: `worst`, the largest change of a contact [m], of the relative position at the end of
-    the step: a contact's residual; `ratio`, the largest against what its bodies settle with; `size`, the sum
-    of impulse squared over the mass it moves, times h [N m s]; and `looks`, how many contacts it took.
+    """One Gauss-Seidel pass over the contacts of a set, by its number.
 
     Args:
         beta, goes_on: See `_go_on`, whose part for the contacts is done where each is come to.
-        whole: Over all of them, and list those that changed; otherwise only over those on the list.
+        whole: Over all of them, and note which are live; otherwise only over those that were.
+
+    Returns:
+        (largest change of a contact [m], sum of all [N m s]): the first of the relative position at the end
+        of the step, a contact's residual; the second of impulse squared over the mass it moves, times h.
     """
-    worst, ratio, size, kept, looks = 0.0, 0.0, 0.0, 0, 0
+    worst, size, kept = 0.0, 0.0, 0
     first, last = packed.parts.contact_start[number], packed.parts.contact_end[number]
     own = packed.parts.member_start[1 << packed.parts.depth[0]]
-    changed = CHANGED | CHANGED_SINCE if whole else CHANGED
     for k in range(last - first if whole else packed.live_count[number]):
         i = first + k if whole else packed.live[first + k]
-        a, b = packed.body[i, 0], packed.body[i, 1]
-        still = (packed.state[a] | packed.state[b]) & changed == 0
-        packed.live[first + kept] = i  # in place: no farther than what is read
-        if still and packed.idle[i]:
-            kept += 0 if whole else 1
-            continue
         if goes_on:
             for m in range(3):
                 d = beta * packed.direction[i, m]
                 packed.direction[i, m] = d + packed.step[i, m]
                 packed.impulse[i, m] += d
-        if still:
-            _set_aside(packed, i, own)
-            kept += 0 if whole else 1
-            continue
-        looks += 1
         row = packed.row[i]
+        a, b = packed.body[i, 0], packed.body[i, 1]
         u = packed_velocity(row, packed.velocity[a], packed.velocity[b])
         p0, p1, p2 = packed.impulse[i, 0], packed.impulse[i, 1], packed.impulse[i, 2]
         normal = normal_step(row, u, p0)
         packed.step[i, 0], packed.step[i, 1], packed.step[i, 2] = 0.0, 0.0, 0.0
+        packed.live[first + kept] = i  # in place: no farther than what is read
         if normal == 0.0 and p0 == 0.0:
             d = packed.direction[i]
-            packed.idle[i] = d[0] == 0.0 and d[1] == 0.0 and d[2] == 0.0
-            if not packed.idle[i]:
-                kept += 1
-                if whole:
-                    _list(packed, a, b, own)
+            kept += 0 if d[0] == 0.0 and d[1] == 0.0 and d[2] == 0.0 else 1
             continue
-        packed.idle[i] = False
         kept += 1
-        if whole:
-            _list(packed, a, b, own)
         d0 = normal - p0
         q1, q2 = friction_step(row, u, d0, p1, p2, normal)
         d1, d2 = q1 - p1, q2 - p2
@@ -281,32 +191,18 @@ def _sweep_contacts(packed, number, beta, goes_on, whole):
         packed.step[i, 0], packed.step[i, 1], packed.step[i, 2] = d0, d1, d2
         p = world_impulse(row, (d0, d1, d2))
         if a < own:  # the others move as they do; several threads read where they are
-            _push(packed, a, (row[9], row[10], row[11]), p, 1.0, packed.velocity)
+            _push(packed, a, (row[9], row[10], row[11]), p, 1.0)
         if b < own:
-            _push(packed, b, (row[12], row[13], row[14]), p, -1.0, packed.velocity)
+            _push(packed, b, (row[12], row[13], row[14]), p, -1.0)
         along, across = row[K_N] * abs(d0), row[K_T] * math.sqrt(d1 * d1 + d2 * d2)
-        change = max(along, across)
-        worst, ratio = max(worst, change), max(ratio, change * min(packed.strict[a], packed.strict[b]))
+        worst = max(worst, along, across)
         size += row[K_N] * (d0 * d0) + row[K_T] * (d1 * d1 + d2 * d2)
-    packed.live_count[number], packed.looks[number] = kept, looks
-    packed.worst[number], packed.ratio[number], packed.size[number] = worst, ratio, size
+    packed.live_count[number] = kept
+    return worst, size
 
 
 @merged
-def _list_members(packed, piece):
-    """List the members of a part that listed contacts have."""
-    first, last, count = packed.parts.member_start[piece], packed.parts.member_start[piece + 1], 0
-    for k in range(first, last):
-        if packed.state[k] & LISTED:
-            packed.roster[first + count] = k
-            count += 1
-        else:
-            packed.state[k] = 0
-    packed.roster_count[piece] = count
-
-
-@merged
-def _go_on(packed, piece, beta, goes_on, whole, quiet):
+def _go_on(packed, first, last, beta, goes_on):
     """Go on along the conjugate direction of the sweeps so far, and note the velocities before the next.
 
     Source: Silcowitz, Niebe & Erleben 2010, *A nonsmooth nonlinear conjugate gradient method for
@@ -314,45 +210,26 @@ def _go_on(packed, piece, beta, goes_on, whole, quiet):
     here by the velocities it changes; where it grew, beta is 0 and the direction is forgotten.
 
     Args:
-        piece: A part.
-        beta: Length along the direction, in steps of the last sweep.
+        first, last: Members.
         goes_on: Whether there was a sweep before.
-        whole: Over all members; otherwise over those on the roster.
-        quiet: Change of a body in what it settles with, [1/s] per sweep, that its contacts need not see.
     """
-    first, last = packed.parts.member_start[piece], packed.parts.member_start[piece + 1]
-    since = CHANGED_SINCE if packed.roster_count[piece] >= 0 else 0
-    if not whole and packed.roster_count[piece] < 0:
-        _list_members(packed, piece)
-    for i in range(last - first if whole else packed.roster_count[piece]):
-        k = first + i if whole else packed.roster[first + i]
-        square = 0.0
+    for k in range(first, last):
         for m in range(6):
             if goes_on:
                 d = beta * packed.course[k, m]
                 packed.course[k, m] = d + packed.velocity[k, m] - packed.found[k, m]
                 packed.velocity[k, m] += d
             packed.found[k, m] = packed.velocity[k, m]
-            d = packed.velocity[k, m] - packed.seen[k, m]
-            square += d * d * (1.0 if m < 3 else packed.spread[k])
-        state = packed.state[k] & (since | (0 if whole else LISTED))
-        if not goes_on or square * packed.strict[k] * packed.strict[k] > quiet * quiet:
-            state |= CHANGED | CHANGED_SINCE
-            for m in range(6):
-                packed.seen[k, m] = packed.velocity[k, m]
-        packed.state[k] = state
-    if whole:
-        packed.roster_count[piece] = -1
 
 
 @merged
-def _sweep_set(packed, number, piece, beta, goes_on, whole, quiet):
+def _sweep_set(packed, number, piece, beta, goes_on, whole):
     """Sweep a set of a round, by the numbers of both; in the first, of parts, their bodies go on before."""
     parts = packed.parts
     if number == 0:
-        _go_on(packed, piece, beta, goes_on, whole, quiet)
+        _go_on(packed, parts.member_start[piece], parts.member_start[piece + 1], beta, goes_on)
     k = sets_before(parts.depth[0], number) + piece
-    _sweep_contacts(packed, k, beta, goes_on, whole)
+    packed.worst[k], packed.size[k] = _sweep_contacts(packed, k, beta, goes_on, whole)
 
 
 @merged
@@ -361,8 +238,7 @@ def _do_piece(board, piece, masses, contacts, rows, gap, packed, velocity):
     task, number, parts = board.word[TASK], board.number, packed.parts
     if task == SWEEP:
         goes_on, whole = number[GOES_ON] > 0.0, number[WHOLE] > 0.0
-        quiet = QUIET / number[STEP]
-        _sweep_set(packed, int(number[ROUND]), piece, number[BETA], goes_on, whole, quiet)
+        _sweep_set(packed, int(number[ROUND]), piece, number[BETA], goes_on, whole)
         return
     h, pieces = number[STEP], 1 << parts.depth[0]
     count = parts.contact_end[sets_before(parts.depth[0], pieces) - 1]
@@ -408,8 +284,8 @@ def help_sweeps(board, thread, masses, contacts, rows, gap, packed, velocity):
 
 @merged
 def _sweep(board, beta, goes_on, whole, masses, contacts, rows, gap, packed, velocity):
-    """One Gauss-Seidel pass over an island, round by round; returns what one over a set notes."""
-    parts, number, worst, ratio, size, looks = packed.parts, board.number, 0.0, 0.0, 0.0, 0
+    """One Gauss-Seidel pass over an island, round by round; returns what one over a set does."""
+    parts, number, worst, size = packed.parts, board.number, 0.0, 0.0
     number[BETA], number[GOES_ON], number[WHOLE] = beta, 1.0 if goes_on else 0.0, 1.0 if whole else 0.0
     for k in range(1 << parts.depth[0]):
         first, last = sets_before(parts.depth[0], k), sets_before(parts.depth[0], k + 1)
@@ -418,38 +294,30 @@ def _sweep(board, beta, goes_on, whole, masses, contacts, rows, gap, packed, vel
         number[ROUND] = k
         _share(board, SWEEP, last - first, masses, contacts, rows, gap, packed, velocity)
         for m in range(first, last):
-            worst, ratio = max(worst, packed.worst[m]), max(ratio, packed.ratio[m])
-            size, looks = size + packed.size[m], looks + packed.looks[m]
-    return worst, ratio, size, looks
+            worst, size = max(worst, packed.worst[m]), size + packed.size[m]
+    return worst, size
 
 
 @merged
-def _settle(board, max_sweeps, masses, contacts, rows, gap, packed, velocity):
+def _settle(board, settled, max_sweeps, masses, contacts, rows, gap, packed, velocity):
     """Sweep a packed island until it settles; (residual [m], sweeps).
 
-    Most contacts of a heap have no impulse and get none, or settle in a few sweeps where some chains of
-    bodies take many. All are looked at in the first sweep; after that only those of bodies that have changed
-    by more than is quiet, from a list that each WHOLE_EVERY-th sweep makes anew, and the last, which alone
-    can tell that the island has settled.
+    In a heap in motion most contacts have no impulse and get none: they are looked at in the first sweep, in
+    each WHOLE_EVERY-th, and in the last, which alone can tell that the island has settled.
     """
-    last_size, beta, residual, ratio, done, used, whole = 0.0, 0.0, np.inf, np.inf, 0, 0.0, False
-    depth = packed.parts.depth[0]
-    count = packed.parts.contact_end[sets_before(depth, 1 << depth) - 1]
-    while used < max_sweeps and done < MOST_SWEEPS and (ratio > 1.0 or not whole):
-        whole = done % WHOLE_EVERY == 0 or ratio <= 1.0 or used >= max_sweeps - 1.0
-        residual, ratio, size, looks = _sweep(
-            board, beta, done > 0, whole, masses, contacts, rows, gap, packed, velocity
-        )
+    last_size, beta, residual, done, whole = 0.0, 0.0, np.inf, 0, False
+    while done < max_sweeps and (residual > settled or not whole):
+        whole = done % WHOLE_EVERY == 0 or residual <= settled or done == max_sweeps - 1
+        residual, size = _sweep(board, beta, done > 0, whole, masses, contacts, rows, gap, packed, velocity)
         beta = size / last_size if size < last_size else 0.0
         last_size = size
         done += 1
-        used += looks / count
-    return residual, math.ceil(used)
+    return residual, done
 
 
 @inner
 def sweep_island(
-    masses, contacts, rows, islands, island, h, push, limit, rounds, calm, settled, max_sweeps, gap, packed,
+    masses, contacts, rows, islands, island, h, push, limit, rounds, settled, max_sweeps, gap, packed,
     velocity, board,
 ):  # fmt: skip
     """Sweep an island until it settles, then again with arms that rotate; (residual [m], sweeps).
@@ -458,21 +326,22 @@ def sweep_island(
         push: Part of a penetration that is pushed apart: `PUSH`, or 0.
         limit: Error of a gap for the straight prediction [m] above which it is corrected.
         rounds: STRAIGHT or ROUNDS.
-        calm, settled: Largest change of a contact in a sweep to end with [m], where bodies are at rest and
-            where they move.
+        settled: Largest change of a contact in a sweep to end with [m].
         gap: Gaps before arms rotate [m], shape (c,).
         velocity: Mean velocities (bodies, 6), brought up to date with `rows.impulse`.
     """
     residual, done, number = 0.0, 0, board.number
     divide_island(masses.c, contacts.body, islands, island, packed.parts)
-    _pack_bodies(masses, velocity, h, min(calm, settled), settled, packed)
+    _pack_bodies(masses, velocity, packed)
     number[STEP], number[PUSHED], number[LIMIT] = h, push, limit
     pieces = 1 << packed.parts.depth[0]
     _share(board, PACK, pieces, masses, contacts, rows, gap, packed, velocity)
     for k in range(rounds):
-        if done >= max_sweeps:
+        if done == max_sweeps:
             break
-        residual, more = _settle(board, max_sweeps - done, masses, contacts, rows, gap, packed, velocity)
+        residual, more = _settle(
+            board, settled, max_sweeps - done, masses, contacts, rows, gap, packed, velocity
+        )
         done += more
         _unpack_velocities(packed, velocity)
         _share(board, BEND, pieces, masses, contacts, rows, gap, packed, velocity)
