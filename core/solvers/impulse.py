@@ -36,7 +36,7 @@ from ..settings import OVERLAP_SPEED, RELATIVE_TOLERANCE
 from ..tables import is_short, larger, release, scratch_tables
 from .collision_round import empty_round
 from .contact_events import EventLog
-from .impulse_collisions import empty_collisions, resolve_collisions
+from .impulse_collisions import Surfaces, empty_collisions, resolve_collisions
 from .impulse_contacts import apply_impulses, warm_start
 from .impulse_energy import EnergyScratch, hold_energy, measure_energy
 from .impulse_guard import PassageGuard
@@ -123,6 +123,8 @@ class ImpulsePipeline:
         self.time = 0.0
         n = len(state.c)
         self.tolerance = min([settings.tolerance, *(RELATIVE_TOLERANCE * model.bound[mobile])])
+        low_bounce = math.sqrt(2.0 * self.gravity_size * self.tolerance)
+        self.surfaces = Surfaces(model.restitution, multiply, low_bounce)
         self.broad_phase = BroadPhase(model, shapes, colliders, trees, state, mobile, apart)
         self.plan = empty_plan(n)
         self.sensor = sensor
@@ -356,8 +358,8 @@ class ImpulsePipeline:
         floor = 0.1 * self.tolerance / h  # where there is no gravity: slower than this is touching
         self.crew.run(
             resolve_collisions,
-            self.model, self.multiply, self.masses, self.plan, self.geometry, self.rows, self.islands,
-            island_count, h, max(speed, floor), self.graph, self.round, self.collisions,
+            self.model.kind, self.model.bound, self.surfaces, self.masses, self.plan, self.geometry, self.rows,
+            self.islands, island_count, h, max(speed, floor), self.graph, self.round, self.collisions,
             alone=self.contact_count < 2 * SMALLEST,
         )  # fmt: skip
 

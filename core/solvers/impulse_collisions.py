@@ -35,6 +35,9 @@ SETTLED = 1e-3  # part of the resting limit by which the last sweep may change a
 SQUEEZED = 0.05
 # The approach speed, in units of what gravity adds in one step, below which contact is resting.
 REST_STEPS = 1.05
+# So it is where the bounce would be lower than the tolerance: it is over before anyone could see it. With less
+# restitution than this a faster one would be, too; its friction should still act at its own time.
+LEAST_RESTITUTION = 0.5
 # Tasks on the board: contacts are looked at, groups of collisions resolved, contacts of bodies that these
 # changed looked at again; and how many of each are worth a piece.
 LOOK, RESOLVE, LOOK_AGAIN = (np.int64(task) for task in range(3))
@@ -43,6 +46,14 @@ CONTACTS_OF_PIECE, COLLISIONS_OF_PIECE, BODIES_OF_PIECE, MOST = 256, 24, 24, 16
 # first, and how far these are dealt with; the island at hand, its round, and in this collisions, groups of
 # them and bodies that they changed.
 PIECES, HITS, HIT, ISLAND, ROUND, LISTED, GROUPS, BODIES, COUNTS = range(9)
+
+
+class Surfaces(NamedTuple):
+    """How bodies bounce."""
+
+    restitution: np.ndarray  # (n,)
+    multiply: bool  # how coefficients combine
+    low_bounce: float  # [m/s] speed of a bounce that rises by the tolerance
 
 
 class CollisionScratch(NamedTuple):
@@ -119,28 +130,38 @@ def _impact(contacts, rows, c, velocity, acceleration, h, rest_speed, scratch):
     return time, -closing
 
 
+@inlined
+def _restitution(surfaces, contacts, c):
+    """Of the bodies of contact `c`."""
+    a, b = contacts.body[c, 0], contacts.body[c, 1]
+    return combine(surfaces.restitution[a], surfaces.restitution[b], surfaces.multiply)
+
+
 @inner
-def _collision(contacts, rows, c, h, rest_speed, now, scratch):
+def _collision(surfaces, contacts, rows, c, h, rest_speed, now, scratch):
     """(time, normal velocity) of the collision of contact `c` in the coming step; time -1 where none."""
     velocity = vec3.dot(vec3.load(contacts.normal, c), relative_velocity(scratch.velocity, contacts, c))
     if not _closes(velocity, now.smooth[c], rest_speed):
         return -1.0, 0.0
-    return _impact(contacts, rows, c, velocity, now.smooth[c] / h, h, rest_speed, scratch)
+    limit = surfaces.low_bounce / max(_restitution(surfaces, contacts, c), LEAST_RESTITUTION)
+    limit = max(rest_speed, limit)
+    if not _closes(velocity, now.smooth[c], limit):
+        return -1.0, 0.0
+    return _impact(contacts, rows, c, velocity, now.smooth[c] / h, h, limit, scratch)
 
 
 @inner
-def _aim(model, multiply, plan, masses, contacts, rows, now, i, h, rest_speed, scratch):
+def _aim(surfaces, plan, masses, contacts, rows, now, i, h, rest_speed, scratch):
     """Find when collision `i` of the round happens and what it aims at: rest after the smooth motion."""
     c, row = now.contact[i], now.row[i]
-    time, speed = _collision(contacts, rows, c, h, rest_speed, now, scratch)
+    time, speed = _collision(surfaces, contacts, rows, c, h, rest_speed, now, scratch)
     smooth = in_frame(contacts, c, relative_velocity(plan.change, contacts, c))
     pack_row(masses, contacts, rows, c, 0.0, 1.0, row)
-    a, b = contacts.body[c, 0], contacts.body[c, 1]
-    restitution = combine(model.restitution[a], model.restitution[b], multiply)
+    restitution = _restitution(surfaces, contacts, c)
     pack_normal(rows.K_nn[c], 0.0, -restitution * speed - smooth[0] * time / h, row)
     row[ANCHOR_1], row[ANCHOR_2] = -smooth[1] * time / h, -smooth[2] * time / h
     now.time[i] = time
-    now.body[i, 0], now.body[i, 1] = a, b
+    now.body[i, 0], now.body[i, 1] = contacts.body[c, 0], contacts.body[c, 1]
     for k in range(3):
         now.impulse[i, k] = 0.0
 
@@ -163,14 +184,14 @@ def _close_group(kind, masses, rows, now, first, last, scratch):
 
 @inner
 def _resolve_groups(
-    model, multiply, plan, masses, contacts, rows, now, first, last, h, rest_speed, scratch
+    kind, surfaces, plan, masses, contacts, rows, now, first, last, h, rest_speed, scratch
 ):  # fmt: skip
     """Resolve so many groups of the round, none of which moves what another one does."""
-    kind, settled, listed = model.kind, SETTLED * rest_speed, scratch.count[LISTED]
+    settled, listed = SETTLED * rest_speed, scratch.count[LISTED]
     for g in range(first, last):
         begin, end = now.group_start[g], now.group_start[g + 1]
         for i in range(begin, end):
-            _aim(model, multiply, plan, masses, contacts, rows, now, i, h, rest_speed, scratch)
+            _aim(surfaces, plan, masses, contacts, rows, now, i, h, rest_speed, scratch)
         largest, left = resolve_group(kind, masses, now, begin, end, listed > MANY, settled, scratch.velocity)
         if left > max(settled, SQUEEZED * largest) and has_animated(kind, contacts, now, listed):
             take_back(kind, masses, now, begin, end, scratch.velocity)
@@ -178,7 +199,7 @@ def _resolve_groups(
 
 
 @inner
-def _look(plan, contacts, rows, order, first, last, h, rest_speed, now, scratch):
+def _look(surfaces, plan, contacts, rows, order, first, last, h, rest_speed, now, scratch):
     """Note those contacts, of some of the islands' order, that collide before any other has; how many."""
     found = 0
     for i in range(first, last):
@@ -188,14 +209,14 @@ def _look(plan, contacts, rows, order, first, last, h, rest_speed, now, scratch)
         now.smooth[c] = vec3.dot(vec3.load(contacts.normal, c), relative_velocity(plan.change, contacts, c))
         if not _is_fast(contacts, c, rest_speed, scratch):
             continue
-        if _collision(contacts, rows, c, h, rest_speed, now, scratch)[0] >= 0.0:
+        if _collision(surfaces, contacts, rows, c, h, rest_speed, now, scratch)[0] >= 0.0:
             now.hit[first + found] = i
             found += 1
     return found
 
 
 @inner
-def _look_again(contacts, rows, now, first, last, h, rest_speed, graph, scratch):
+def _look_again(surfaces, contacts, rows, now, first, last, h, rest_speed, graph, scratch):
     """Note contacts of some of the bodies just changed that now collide, with the first of two such."""
     for rank in range(first, last):
         body, found = now.changed[rank], 0
@@ -205,7 +226,7 @@ def _look_again(contacts, rows, now, first, last, h, rest_speed, graph, scratch)
             other = scratch.rank[contacts.body[c, 0] + contacts.body[c, 1] - body]
             if 0 <= other < rank:
                 continue
-            if _collision(contacts, rows, c, h, rest_speed, now, scratch)[0] >= 0.0:
+            if _collision(surfaces, contacts, rows, c, h, rest_speed, now, scratch)[0] >= 0.0:
                 now.found[start + found] = c
                 found += 1
         now.found_count[rank] = found
@@ -213,7 +234,7 @@ def _look_again(contacts, rows, now, first, last, h, rest_speed, graph, scratch)
 
 @inner
 def _do_piece(
-    board, piece, model, multiply, masses, plan, contacts, rows, islands, h, rest_speed, graph, now, scratch
+    board, piece, kind, surfaces, masses, plan, contacts, rows, islands, h, rest_speed, graph, now, scratch
 ):  # fmt: skip
     """Do a piece of the task on the board."""
     task, count = board.word[TASK], scratch.count
@@ -224,14 +245,14 @@ def _do_piece(
         size = count[GROUPS] if task == RESOLVE else count[BODIES]
     first, last = size * piece // pieces, size * (piece + 1) // pieces
     if task == LOOK:
-        found = _look(plan, contacts, rows, islands.order, first, last, h, rest_speed, now, scratch)
+        found = _look(surfaces, plan, contacts, rows, islands.order, first, last, h, rest_speed, now, scratch)
         board.tally[piece, 0], board.tally[piece, 1] = first, found
     elif task == RESOLVE:
         _resolve_groups(
-            model, multiply, plan, masses, contacts, rows, now, first, last, h, rest_speed, scratch
+            kind, surfaces, plan, masses, contacts, rows, now, first, last, h, rest_speed, scratch
         )  # fmt: skip
     else:
-        _look_again(contacts, rows, now, first, last, h, rest_speed, graph, scratch)
+        _look_again(surfaces, contacts, rows, now, first, last, h, rest_speed, graph, scratch)
 
 
 @inner
@@ -363,14 +384,13 @@ def _begin(board, bound, plan, contact_count, rest_speed, scratch):
 
 @kernel
 def resolve_collisions(
-    model, multiply, masses, plan, contacts, rows, islands, island_count, h, gravity_speed, graph, now,
+    kind, bound, surfaces, masses, plan, contacts, rows, islands, island_count, h, gravity_speed, graph, now,
     scratch, board, thread,
 ):  # fmt: skip
     """Resolve all collisions of the step; `plan.mean` and `plan.end_minus_mean` take them in.
 
     Args:
-        model: `kind`, `bound` and `restitution` of the bodies are read.
-        multiply: How coefficients combine.
+        bound: Largest distance of any point of each body from its centre of mass [m], shape (n,).
         gravity_speed: What gravity adds to a velocity in one step [m/s].
         graph: `contact_of_body` must be filled.
         now: Scratch of this step.
@@ -378,19 +398,19 @@ def resolve_collisions(
     """
     rest_speed = REST_STEPS * gravity_speed
     count = islands.start[island_count]
-    if thread == LEADER and not _begin(board, model.bound, plan, count, rest_speed, scratch):
+    if thread == LEADER and not _begin(board, bound, plan, count, rest_speed, scratch):
         return
     while True:
         piece = next_piece(board, thread)
         if piece >= 0:
             _do_piece(
-                board, piece, model, multiply, masses, plan, contacts, rows, islands, h, rest_speed, graph,
-                now, scratch,
+                board, piece, kind, surfaces, masses, plan, contacts, rows, islands, h, rest_speed, graph, now,
+                scratch,
             )  # fmt: skip
             piece_done(board)
         elif thread != LEADER:
             return
         else:
             wait_for_all(board, scratch.count[PIECES])
-            if not _begin_next(board, model.kind, plan, contacts, islands, h, graph, now, scratch):
+            if not _begin_next(board, kind, plan, contacts, islands, h, graph, now, scratch):
                 return
