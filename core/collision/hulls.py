@@ -27,11 +27,14 @@ from .separating_plane import (
     face_of_a,
     face_of_b,
     find_edge,
+    find_edges,
 )
 
 # Pairs of edges up to which all planes of two hulls that overlap are looked at; beyond, the polytope of
 # their difference grows faster (measured).
 MOST_EDGE_PAIRS = 400
+FLAT = 1e-5  # relative to the size: how much deeper than two edges a face may be cut that stands for them
+DEEP = 1e-3  # relative to the size: how deep a witness may be cut and still be tried
 TOLERANCE = 1e-7  # relative to the size: how much worse than the best a plane may be and still be taken
 
 
@@ -49,7 +52,6 @@ def _reverify(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size):
         2 the plane of a face holds; 3 that of two edges does, and p_a is the closest point of a.
     """
     kind, feature_a, feature_b = np.int64(witness[0]), np.int64(witness[1]), np.int64(witness[2])
-    tolerance = TOLERANCE * size
     zero = (0.0, 0.0, 0.0)
     if kind == FACE_B:
         separation, n, p_a = face_of_b(shapes, sa, ra, p_ba, rb, feature_b)
@@ -67,8 +69,8 @@ def _reverify(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size):
         return 0, 0.0, zero, zero
     if separation > margin:
         return 1, separation, n, zero
-    # A touching plane separates even when another one would do so by a little more.
-    return (2 if separation > -100.0 * tolerance else 0), separation, n, p_a
+    # As deep as a solver may leave them a plane is kept even where another one would be by a little less.
+    return (2 if separation > -DEEP * size else 0), separation, n, p_a
 
 
 @inner
@@ -117,13 +119,27 @@ def _from_gjk(shapes, sa, ra, p_ba, sb, rb, n, distance, p_a, count, simplex, wi
 
 
 @inlined
-def _deepest_clipped(scratch, separation, tolerance):
-    """The deepest clipped point, which shows the plane to be the closest one; -1 if it is not as deep."""
-    deepest, least = -1, separation + tolerance
+def _deepest_clipped(scratch, separation, witness, size):
+    """The deepest clipped point, which shows the plane to be the closest one; -1 if it is not as deep.
+
+    Where two edges are the closest features, a face near them may seem cut deeper than the hulls are: what is
+    beyond an edge of the one leaves it sideways. Such a face does not stand for the contact: its points are left out.
+    """
+    deepest, least = -1, separation + TOLERANCE * size
     for i in range(scratch.count[0]):
         if scratch.separation[i] <= least:
             deepest, least = i, scratch.separation[i]
+    if witness[0] != FACE_A and witness[0] != FACE_B and least < separation - FLAT * size:
+        scratch.count[0], deepest = 0, -1
     return deepest
+
+
+@inlined
+def _put_on_edges(scratch, i, p_a, normal, separation):
+    """Put candidate `i` where the two closest edges cross: bodies slide along their plane, not along a face's."""
+    scratch.separation[i] = separation
+    for m in range(3):
+        scratch.p_a[i, m], scratch.normal[i, m] = p_a[m], normal[m]
 
 
 @inner
@@ -164,9 +180,11 @@ def collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scr
             return
         if state >= 2:
             _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, manifold)
-            deepest = _deepest_clipped(manifold, separation, TOLERANCE * size)
+            deepest = _deepest_clipped(manifold, separation, witness, size)
             if state == 3 and deepest < 0:
                 _add_deepest(manifold, p_a, n, separation, witness)
+            elif state == 3:
+                _put_on_edges(manifold, deepest, p_a, n, separation)
             if state == 3 or deepest >= 0:
                 counter[SURVIVED] += 1
                 axis[0], axis[1], axis[2] = n
@@ -195,15 +213,21 @@ def collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scr
         separation, n, p_a = _from_gjk(
             shapes, sa, ra, p_ba, sb, rb, n, separation, p_a, nothing, scratch.simplex, witness, size
         )
+        if witness[0] == DIRECTION:
+            edge_a, edge_b = find_edges(shapes, sa, ra, p_ba, sb, rb, n, separation - TOLERANCE * size)
+            if edge_a >= 0:
+                witness[0], witness[1], witness[2] = EDGES, edge_a, edge_b
     else:
         kind, feature_a, feature_b, separation, n, p_a = best_plane(shapes, sa, ra, p_ba, sb, rb, size)
         witness[0], witness[1], witness[2] = kind, feature_a, feature_b
     axis[0], axis[1], axis[2] = n
     if separation <= margin:
         _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, manifold)
-        deepest = _deepest_clipped(manifold, separation, TOLERANCE * size)
+        deepest = _deepest_clipped(manifold, separation, witness, size)
         if deepest < 0:
             _add_deepest(manifold, p_a, n, separation, witness)
+        elif witness[0] == EDGES:
+            _put_on_edges(manifold, deepest, p_a, n, separation)
         elif witness[0] == FACE_A or witness[0] == FACE_B:  # over both hulls, as a deepest vertex need not be
             p_a = vec3.load(manifold.p_a, deepest)
     if not apart:

@@ -232,9 +232,12 @@ def _look_at_pairs(
             continue
         is_mesh = shapes.kind[sb] == TRIANGLE
         if manifold.count[0] > 0 and pairs.room[slot] < 0:
-            pairs.point_count[slot], pairs.way[slot] = NEEDS_ROOM, -np.inf
+            pairs.point_count[slot], pairs.way[slot] = NEEDS_ROOM, -np.inf  # near, whatever its gap
         elif manifold.count[0] > 0:
             carrier = _carrier(witness, shapes.kind[sa], shapes.kind[sb])
+            pairs.gap[slot] = np.inf
+            for i in range(manifold.count[0]):
+                pairs.gap[slot] = min(pairs.gap[slot], manifold.separation[i])
             _store_points(
                 pairs, slot, a, b, ra, p_ba, rb, size, slack, carrier, shapes.radius[sa], shapes.radius[sb],
                 is_mesh, scratch,

@@ -108,6 +108,23 @@ def find_edge(shapes, s, v0, v1):
 
 
 @inner
+def find_edges(shapes, sa, ra, p_ba, sb, rb, n, least):
+    """The edge of each hull whose plane lies along `n` (from b to a) and separates by `least` or more; -1, -1."""
+    va = support_vertex(shapes, sa, mat3.transform_transposed(ra, vec3.scale(n, -1.0)), ANY_VERTEX)
+    vb = support_vertex(shapes, sb, mat3.transform_transposed(rb, n), ANY_VERTEX)
+    for i in range(shapes.edge_start[sa], shapes.edge_start[sa + 1]):
+        if shapes.edge[i, 0] != va and shapes.edge[i, 1] != va:
+            continue
+        for j in range(shapes.edge_start[sb], shapes.edge_start[sb + 1]):
+            if shapes.edge[j, 0] != vb and shapes.edge[j, 1] != vb:
+                continue
+            valid, separation, _n, _p_a, _p_b = edge_pair(shapes, sa, ra, p_ba, sb, rb, i, j, n)
+            if valid and separation >= least:
+                return i, j
+    return -1, -1
+
+
+@inner
 def _best_edges(shapes, sa, ra, p_ba, sb, rb, least):
     """(separation, edge of a, edge of b, normal) of the best pair of edges above `least`.
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..collision.persistence import follow
 from ..jit import inlined, inner, kernel
 from ..math3 import mat3, quat, vec3
 from .body_state import DYNAMIC, STATIC
@@ -310,18 +311,21 @@ def move_bodies(model, state, plan, gravity, h):
 
 
 @kernel
-def measure_reach(kind, bound, owner, mean, collider, pair_count, h, own, reach_out):
+def measure_reach(kind, owner, c, R, trace, mean, collider, gap, way, pair_count, h, own, reach_out):
     """Bound how far any point of each body may move in a step [m], shape (n,).
 
-    A body that touches a faster one may be hit by it within the step, so it is given the other's
-    reach as far as their boxes overlap.
+    A body that is near a faster one may be hit by it within the step, so it is given the other's reach.
 
     Args:
         owner: Body of each collider.
+        c, R: Centres of mass [m] (n, 3) and rotation matrices (n, 9) of the bodies.
+        trace: How far the bodies have moved; brought up to date.
         mean: Planned mean velocities [m/s, rad/s], shape (n, 6).
-        collider, pair_count: Pairs of colliders in the slots so far used.
+        collider, gap, way, pair_count: Of pairs, in the slots so far used: see `PairTable`.
         own: Scratch (n,).
     """
+    bound = trace.bound
+    follow(trace, c, R)
     for i in range(mean.shape[0]):
         speed = vec3.norm((mean[i, 0], mean[i, 1], mean[i, 2]))
         spin = vec3.norm((mean[i, 3], mean[i, 4], mean[i, 5]))
@@ -330,6 +334,8 @@ def measure_reach(kind, bound, owner, mean, collider, pair_count, h, own, reach_
     for slot in range(pair_count):
         if collider[slot, 0] >= 0:
             a, b = owner[collider[slot, 0]], owner[collider[slot, 1]]
+            if gap[slot] - (trace.way[a] + trace.way[b] - way[slot]) > own[a] + own[b]:
+                continue
             if kind[a] == DYNAMIC:
                 reach_out[a] = max(reach_out[a], own[b])
             if kind[b] == DYNAMIC:

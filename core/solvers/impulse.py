@@ -269,7 +269,7 @@ class ImpulsePipeline:
 
     def plan_motion(self, h: float) -> None:
         """Plan the coming step as free motion."""
-        self._step_length = h
+        self._step_length, pairs = h, self.broad_phase.pairs
         with self._stage("integrate"):
             if self.paths.release_due(self.state, self.time):
                 self._respond_anew()
@@ -277,9 +277,8 @@ class ImpulsePipeline:
             self.call(plan_free_motion, self.model, self.state, self.gravity, h, self.plan)
             self.call(
                 measure_reach,
-                self.model.kind, self.model.bound, self.colliders.body, self.plan.mean,
-                self.broad_phase.pairs.collider, self.broad_phase.pairs.counter[HIGH], h,
-                self.own_reach, self.reach,
+                self.model.kind, self.colliders.body, self.state.c, self.state.R, self.trace, self.plan.mean,
+                pairs.collider, pairs.gap, pairs.way, pairs.counter[HIGH], h, self.own_reach, self.reach,
             )  # fmt: skip
 
     def find_contacts(self, kept: float = CARRIED) -> None:
