@@ -29,7 +29,7 @@ from numba.core import caching, cgutils, codegen, cpu, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import TypingError
-from numba.extending import intrinsic
+from numba.extending import intrinsic, models, overload, register_model  # noqa: F401 (for lanes.py)
 from numba.np.numpy_support import as_dtype
 
 from .frame_entry import frame_entry

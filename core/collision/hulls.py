@@ -123,7 +123,7 @@ def _deepest_clipped(scratch, separation, witness, size):
     """The deepest clipped point, which shows the plane to be the closest one; -1 if it is not as deep.
 
     Where two edges are the closest features, a face near them may seem cut deeper than the hulls are: what is
-    beyond an edge of the one leaves it sideways. Such a face does not stand for the contact: its points are left out.
+    beyond an edge of the one leaves it sideways. Such a face does not stand for the contact, nor do its points.
     """
     deepest, least = -1, separation + TOLERANCE * size
     for i in range(scratch.count[0]):
@@ -136,7 +136,7 @@ def _deepest_clipped(scratch, separation, witness, size):
 
 @inlined
 def _put_on_edges(scratch, i, p_a, normal, separation):
-    """Put candidate `i` where the two closest edges cross: bodies slide along their plane, not along a face's."""
+    """Put candidate `i` where the two closest edges cross: bodies slide along their plane, not a face's."""
     scratch.separation[i] = separation
     for m in range(3):
         scratch.p_a[i, m], scratch.normal[i, m] = p_a[m], normal[m]

@@ -109,7 +109,7 @@ def find_edge(shapes, s, v0, v1):
 
 @inner
 def find_edges(shapes, sa, ra, p_ba, sb, rb, n, least):
-    """The edge of each hull whose plane lies along `n` (from b to a) and separates by `least` or more; -1, -1."""
+    """The edges whose plane lies along `n` (from b to a) and separates by `least` or more; -1, -1 if none."""
     va = support_vertex(shapes, sa, mat3.transform_transposed(ra, vec3.scale(n, -1.0)), ANY_VERTEX)
     vb = support_vertex(shapes, sb, mat3.transform_transposed(rb, n), ANY_VERTEX)
     for i in range(shapes.edge_start[sa], shapes.edge_start[sa + 1]):

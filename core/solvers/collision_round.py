@@ -63,7 +63,7 @@ def empty_round(packed: PackedContacts) -> Round:
     )  # fmt: skip
     return Round(
         listed=listed,
-        contact=packed.live,
+        contact=packed.rest,
         group_start=group_start,
         group=packed.parts.contact,
         row=packed.row,

@@ -35,8 +35,8 @@ SETTLED = 1e-3  # part of the resting limit by which the last sweep may change a
 SQUEEZED = 0.05
 # The approach speed, in units of what gravity adds in one step, below which contact is resting.
 REST_STEPS = 1.05
-# So it is where the bounce would be lower than the tolerance: it is over before anyone could see it. With less
-# restitution than this a faster one would be, too; its friction should still act at its own time.
+# So it is where the bounce would be lower than the tolerance: it is over before anyone could see it. With
+# less restitution than this a faster one would be, too; its friction should still act at its own time.
 LEAST_RESTITUTION = 0.5
 # Tasks on the board: contacts are looked at, groups of collisions resolved, contacts of bodies that these
 # changed looked at again; and how many of each are worth a piece.

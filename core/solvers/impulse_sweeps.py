@@ -16,12 +16,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ..crew import LEADER, TASK, next_piece, piece_done, put_up, wait_for_all
-from ..dynamics.contact_rows import PUSH, normal_compliance
+from ..dynamics.contact_rows import PUSH, normal_compliance, relative_velocity
 from ..dynamics.packed_rows import (
     ANCHOR_1,
     ANCHOR_2,
+    GIVE,
+    INVERSE,
     K_N,
     K_T,
+    RATE,
     WIDTH,
     friction_step,
     normal_step,
@@ -31,10 +34,21 @@ from ..dynamics.packed_rows import (
     world_impulse,
 )
 from ..jit import inlined, inner, merged
+from ..lanes import LANES
 from ..math3 import vec3
 from ..tables import scratch_tables
+from .contact_batches import (
+    ContactBatches,
+    clear_batch,
+    close_batches,
+    empty_batches,
+    enter_contact,
+    leave_out_small,
+    room_before,
+    sweep_batches,
+)
 from .impulse_contacts import bend, gap_rate
-from .island_parts import PARTS, SETS, IslandParts, divide_island, empty_parts, sets_before
+from .island_parts import SETS, IslandParts, divide_island, empty_parts, sets_before
 
 # Tasks on the board (typed: literals would compile what they are passed to once more for each), and what they
 # have to know: see `_do_piece`.
@@ -48,35 +62,46 @@ STRAIGHT, ROUNDS = np.int64(1), np.int64(4)
 
 
 class PackedContacts(NamedTuple):
-    """Contacts and bodies of one island, in the order of its parts; impulses in the contact frame."""
+    """Contacts and bodies of one island, in the order of its parts; impulses in the contact frame.
+
+    Of each set most contacts are in batches, and the rest, from its first place on, one by one.
+    """
 
     parts: IslandParts
+    batches: ContactBatches
+    rest: np.ndarray  # (c,) contact indices
+    rest_count: np.ndarray  # (SETS,) how many of each set
+    quiet: np.ndarray  # (c,) contacts without an impulse, while batches are filled
     row: np.ndarray  # (c, WIDTH)
     body: np.ndarray  # (c, 2) members a, b
     impulse: np.ndarray  # [N s] (c, 3)
     step: np.ndarray  # [N s] (c, 3) what the last sweep added
     direction: np.ndarray  # [N s] (c, 3) of the conjugate gradients that speed up sweeps
-    velocity: np.ndarray  # (members, 6)
-    response: np.ndarray  # (members, 12) inverse mass by axis, inverse inertia
-    live: np.ndarray  # (c,) per set, places of the contacts that are not at rest without an impulse
-    live_count: np.ndarray  # (SETS,) how many
+    velocity: np.ndarray  # (members + 1, 8) two of them for room; the last member is that of empty lanes
+    response: np.ndarray  # (members + 1, 16) inverse mass by axis, inverse inertia, and room
     found: np.ndarray  # (members, 6) velocities before the last sweep
     course: np.ndarray  # (members, 6) what the direction changes velocities by
     worst: np.ndarray  # [m] (SETS,) what the last sweep over each set returned
     size: np.ndarray  # [N m s] (SETS,)
-    bent: np.ndarray  # (PARTS,) whether each piece of BEND corrected a gap
+    bent: np.ndarray  # (SETS,) whether each piece of BEND corrected a gap
 
 
 def packed_contacts(body_count: int, contact_capacity: int) -> PackedContacts:
     """Room for so many bodies and contacts; it is filled before it is read."""
-    by_three, by_body = ((contact_capacity, 3), float), ((body_count, 6), float)
-    row, impulse, step, direction, body, live, velocity, found, course, response = scratch_tables(
+    by_three, by_body, of_contacts = (
+        ((contact_capacity, 3), float), ((body_count, 6), float), ((contact_capacity,), np.int64)
+    )  # fmt: skip
+    velocity, response, row, impulse, step, direction, body, rest, quiet, found, course = scratch_tables(
+        ((body_count + 1, LANES), float), ((body_count + 1, 2 * LANES), float),
         ((contact_capacity, WIDTH), float), by_three, by_three, by_three,
-        ((contact_capacity, 2), np.int64), ((contact_capacity,), np.int64),
-        by_body, by_body, by_body, ((body_count, 12), float),
+        ((contact_capacity, 2), np.int64), of_contacts, of_contacts, by_body, by_body,
     )  # fmt: skip
     return PackedContacts(
         empty_parts(body_count, contact_capacity),
+        empty_batches(body_count, contact_capacity),
+        rest=rest,
+        rest_count=np.zeros(SETS, np.int64),
+        quiet=quiet,
         row=row,
         body=body,
         impulse=impulse,
@@ -84,13 +109,11 @@ def packed_contacts(body_count: int, contact_capacity: int) -> PackedContacts:
         direction=direction,
         velocity=velocity,
         response=response,
-        live=live,
-        live_count=np.zeros(SETS, np.int64),
         found=found,
         course=course,
         worst=np.zeros(SETS),
         size=np.zeros(SETS),
-        bent=np.zeros(PARTS, np.bool_),
+        bent=np.zeros(SETS, np.bool_),
     )
 
 
@@ -102,25 +125,115 @@ def _pack_gap(rows, c, h, push, row):
 
 
 @inner
-def _pack_contact(masses, contacts, rows, i, h, push, packed):
-    """Pack the contact at place i, with the impulse it has now."""
-    c, row = packed.parts.contact[i], packed.row[i]
+def _pack_row(masses, contacts, rows, c, h, push, row):
+    """Pack contact `c`."""
     s = PUSH * rows.compliance[c]
     pack_row(masses, contacts, rows, c, s, h, row)
     _pack_gap(rows, c, h, push, row)
     row[ANCHOR_1], row[ANCHOR_2] = s * rows.before[c, 1], s * rows.before[c, 2]
-    for k in range(3):
-        packed.impulse[i, k] = rows.impulse[c, k]
-        packed.direction[i, k] = 0.0
-    for side in range(2):
-        packed.body[i, side] = packed.parts.place[contacts.body[c, side]]
+
+
+@inlined
+def _has_impulse(contacts, rows, c, h, push, velocity):
+    """Whether a contact has an impulse or gets one in its first step."""
+    if rows.impulse[c, 0] > 0.0:
+        return True
+    speed = vec3.dot(vec3.load(contacts.normal, c), relative_velocity(velocity, contacts, c))
+    return speed < gap_rate(rows.gap[c], h, push)
+
+
+@inner
+def _fill_batches(contacts, rows, number, h, push, velocity, packed):
+    """Divide the contacts of a set into batches and the rest; `own` members are the island's."""
+    parts, batches = packed.parts, packed.batches
+    first, last = parts.contact_start[number], parts.contact_end[number]
+    own, empty = parts.member_start[1 << parts.depth[0]], parts.member_start[(1 << parts.depth[0]) + 1]
+    batches.first[number], batches.first[number + 1] = (
+        room_before(first, number),
+        room_before(last, number + 1),
+    )
+    batches.count[number], left, quiet = 0, first, first
+    for i in range(first, last):
+        c = parts.contact[i]
+        if _has_impulse(contacts, rows, c, h, push, velocity):
+            a, b = parts.place[contacts.body[c, 0]], parts.place[contacts.body[c, 1]]
+            if not enter_contact(batches, number, c, a, b, own):
+                packed.rest[left] = c
+                left += 1
+        else:
+            packed.quiet[quiet] = c
+            quiet += 1
+    close_batches(batches, number, own)
+    for i in range(first, quiet):
+        c = packed.quiet[i]
+        a, b = parts.place[contacts.body[c, 0]], parts.place[contacts.body[c, 1]]
+        if not enter_contact(batches, number, c, a, b, own):
+            packed.rest[left] = c
+            left += 1
+    close_batches(batches, number, own)
+    packed.rest_count[number] = leave_out_small(batches, number, empty, packed.rest, left) - first
+
+
+@inner
+def _pack_set(masses, contacts, rows, number, h, push, velocity, packed):
+    """Pack the contacts of a set, with the impulses they have now."""
+    _fill_batches(contacts, rows, number, h, push, velocity, packed)
+    parts, batches = packed.parts, packed.batches
+    first, last = parts.contact_start[number], parts.contact_end[number]
+    row = packed.row[last - 1]  # where there are batches the rest is not as long
+    for i in range(batches.first[number], batches.first[number] + batches.count[number]):
+        clear_batch(batches, i)
+        for lane in range(batches.filled[i]):
+            c = batches.contact[i, lane]
+            _pack_row(masses, contacts, rows, c, h, push, row)
+            for k in range(WIDTH):
+                batches.row[i, k, lane] = row[k]
+            for k in range(3):
+                batches.impulse[i, k, lane] = rows.impulse[c, k]
+    for i in range(first, first + packed.rest_count[number]):
+        c = packed.rest[i]
+        _pack_row(masses, contacts, rows, c, h, push, packed.row[i])
+        for k in range(3):
+            packed.impulse[i, k] = rows.impulse[c, k]
+            packed.step[i, k], packed.direction[i, k] = 0.0, 0.0
+        for side in range(2):
+            packed.body[i, side] = parts.place[contacts.body[c, side]]
+
+
+@inner
+def _pack_gaps(rows, number, h, push, packed):
+    """Pack anew what follows from the gaps of a set."""
+    first, batches = packed.parts.contact_start[number], packed.batches
+    row = packed.row[packed.parts.contact_end[number] - 1]
+    for i in range(batches.first[number], batches.first[number] + batches.count[number]):
+        for lane in range(batches.filled[i]):
+            _pack_gap(rows, batches.contact[i, lane], h, push, row)
+            for k in (RATE, GIVE, INVERSE):
+                batches.row[i, k, lane] = row[k]
+    for i in range(first, first + packed.rest_count[number]):
+        _pack_gap(rows, packed.rest[i], h, push, packed.row[i])
+
+
+@inner
+def _unpack_impulses(number, packed, impulse):
+    """Take the impulses of a set's contacts back."""
+    first, batches = packed.parts.contact_start[number], packed.batches
+    for i in range(batches.first[number], batches.first[number] + batches.count[number]):
+        for lane in range(batches.filled[i]):
+            for k in range(3):
+                impulse[batches.contact[i, lane], k] = batches.impulse[i, k, lane]
+    for i in range(first, first + packed.rest_count[number]):
+        for k in range(3):
+            impulse[packed.rest[i], k] = packed.impulse[i, k]
 
 
 @merged
 def _pack_bodies(masses, velocity, packed):
     """Pack the members of an island."""
     parts = packed.parts
-    for k in range(parts.member_start[(1 << parts.depth[0]) + 1]):
+    count = parts.member_start[(1 << parts.depth[0]) + 1]
+    packed.velocity[count], packed.response[count] = 0.0, 0.0
+    for k in range(count):
         body = parts.member[k]
         for m in range(6):
             packed.velocity[k, m] = velocity[body, m]
@@ -151,39 +264,23 @@ def _push(packed, k, arm, p, sign):
 
 
 @merged
-def _sweep_contacts(packed, number, beta, goes_on, whole):
-    """One Gauss-Seidel pass over the contacts of a set, by its number.
-
-    Args:
-        beta, goes_on: See `_go_on`, whose part for the contacts is done where each is come to.
-        whole: Over all of them, and note which are live; otherwise only over those that were.
-
-    Returns:
-        (largest change of a contact [m], sum of all [N m s]): the first of the relative position at the end
-        of the step, a contact's residual; the second of impulse squared over the mass it moves, times h.
-    """
-    worst, size, kept = 0.0, 0.0, 0
-    first, last = packed.parts.contact_start[number], packed.parts.contact_end[number]
+def _sweep_rest(packed, number, beta, goes_on):
+    """One Gauss-Seidel pass over the contacts of a set that are in no batch; see `_sweep_set`."""
+    worst, size, first = 0.0, 0.0, packed.parts.contact_start[number]
     own = packed.parts.member_start[1 << packed.parts.depth[0]]
-    for k in range(last - first if whole else packed.live_count[number]):
-        i = first + k if whole else packed.live[first + k]
-        if goes_on:
-            for m in range(3):
-                d = beta * packed.direction[i, m]
-                packed.direction[i, m] = d + packed.step[i, m]
-                packed.impulse[i, m] += d
+    for i in range(first, first + packed.rest_count[number]):
+        for m in range(3 if goes_on else 0):
+            d = beta * packed.direction[i, m]
+            packed.direction[i, m] = d + packed.step[i, m]
+            packed.impulse[i, m] += d
         row = packed.row[i]
         a, b = packed.body[i, 0], packed.body[i, 1]
         u = packed_velocity(row, packed.velocity[a], packed.velocity[b])
         p0, p1, p2 = packed.impulse[i, 0], packed.impulse[i, 1], packed.impulse[i, 2]
         normal = normal_step(row, u, p0)
         packed.step[i, 0], packed.step[i, 1], packed.step[i, 2] = 0.0, 0.0, 0.0
-        packed.live[first + kept] = i  # in place: no farther than what is read
         if normal == 0.0 and p0 == 0.0:
-            d = packed.direction[i]
-            kept += 0 if d[0] == 0.0 and d[1] == 0.0 and d[2] == 0.0 else 1
             continue
-        kept += 1
         d0 = normal - p0
         q1, q2 = friction_step(row, u, d0, p1, p2, normal)
         d1, d2 = q1 - p1, q2 - p2
@@ -197,7 +294,6 @@ def _sweep_contacts(packed, number, beta, goes_on, whole):
         along, across = row[K_N] * abs(d0), row[K_T] * math.sqrt(d1 * d1 + d2 * d2)
         worst = max(worst, along, across)
         size += row[K_N] * (d0 * d0) + row[K_T] * (d1 * d1 + d2 * d2)
-    packed.live_count[number] = kept
     return worst, size
 
 
@@ -224,38 +320,43 @@ def _go_on(packed, first, last, beta, goes_on):
 
 @merged
 def _sweep_set(packed, number, piece, beta, goes_on, whole):
-    """Sweep a set of a round, by the numbers of both; in the first, of parts, their bodies go on before."""
+    """Sweep a set of a round, by the numbers of both; in the first, of parts, their bodies go on before.
+
+    Written are the largest change of a contact [m] and the sum of all [N m s]: the first of the relative
+    position at the end of the step, a contact's residual; the second of impulse squared over the mass it
+    moves, times h.
+    """
     parts = packed.parts
     if number == 0:
         _go_on(packed, parts.member_start[piece], parts.member_start[piece + 1], beta, goes_on)
-    k = sets_before(parts.depth[0], number) + piece
-    packed.worst[k], packed.size[k] = _sweep_contacts(packed, k, beta, goes_on, whole)
+    k, own = sets_before(parts.depth[0], number) + piece, parts.member_start[1 << parts.depth[0]]
+    worst, size = sweep_batches(
+        packed.batches, k, own, packed.velocity, packed.response, beta, goes_on, whole
+    )  # fmt: skip
+    worst_of_rest, size_of_rest = _sweep_rest(packed, k, beta, goes_on)
+    packed.worst[k], packed.size[k] = max(worst, worst_of_rest), size + size_of_rest
 
 
 @merged
 def _do_piece(board, piece, masses, contacts, rows, gap, packed, velocity):
-    """Do one piece of the task on the board: a set of the round, or a range of contacts."""
+    """Do one piece of the task on the board: a set, of the round or of all."""
     task, number, parts = board.word[TASK], board.number, packed.parts
     if task == SWEEP:
         goes_on, whole = number[GOES_ON] > 0.0, number[WHOLE] > 0.0
         _sweep_set(packed, int(number[ROUND]), piece, number[BETA], goes_on, whole)
         return
-    h, pieces = number[STEP], 1 << parts.depth[0]
-    count = parts.contact_end[sets_before(parts.depth[0], pieces) - 1]
-    first, last = count * piece // pieces, count * (piece + 1) // pieces
+    h, push = number[STEP], number[PUSHED]
     if task == PACK:
-        for i in range(first, last):
-            _pack_contact(masses, contacts, rows, i, h, number[PUSHED], packed)
+        k = sets_before(parts.depth[0], int(number[ROUND])) + piece
+        _pack_set(masses, contacts, rows, k, h, push, velocity, packed)
     elif task == PACK_GAPS:
-        for i in range(first, last):
-            _pack_gap(rows, parts.contact[i], h, number[PUSHED], packed.row[i])
+        _pack_gaps(rows, piece, h, push, packed)
     else:
-        for i in range(first, last):
-            for k in range(3):
-                rows.impulse[parts.contact[i], k] = packed.impulse[i, k]
+        _unpack_impulses(piece, packed, rows.impulse)
         packed.bent[piece] = bend(
-            masses, contacts, rows, parts.contact, first, last, h, number[LIMIT], velocity, gap
-        )
+            masses, contacts, rows, parts.contact, parts.contact_start[piece], parts.contact_end[piece], h,
+            number[LIMIT], velocity, gap,
+        )  # fmt: skip
 
 
 @inner
@@ -282,19 +383,27 @@ def help_sweeps(board, thread, masses, contacts, rows, gap, packed, velocity):
     _do_pieces(board, thread, masses, contacts, rows, gap, packed, velocity)
 
 
+@inner
+def _share_rounds(board, task, masses, contacts, rows, gap, packed, velocity):
+    """Have a task done on all sets, round by round: sets of one round move no common body."""
+    parts = packed.parts
+    for k in range(1 << parts.depth[0]):
+        first, last = sets_before(parts.depth[0], k), sets_before(parts.depth[0], k + 1)
+        if k > 0 and parts.contact_start[first] == parts.contact_end[last - 1]:
+            continue  # no two such parts touch
+        board.number[ROUND] = k
+        _share(board, task, last - first, masses, contacts, rows, gap, packed, velocity)
+
+
 @merged
 def _sweep(board, beta, goes_on, whole, masses, contacts, rows, gap, packed, velocity):
     """One Gauss-Seidel pass over an island, round by round; returns what one over a set does."""
     parts, number, worst, size = packed.parts, board.number, 0.0, 0.0
     number[BETA], number[GOES_ON], number[WHOLE] = beta, 1.0 if goes_on else 0.0, 1.0 if whole else 0.0
-    for k in range(1 << parts.depth[0]):
-        first, last = sets_before(parts.depth[0], k), sets_before(parts.depth[0], k + 1)
-        if k > 0 and parts.contact_start[first] == parts.contact_end[last - 1]:
-            continue  # no two such parts touch
-        number[ROUND] = k
-        _share(board, SWEEP, last - first, masses, contacts, rows, gap, packed, velocity)
-        for m in range(first, last):
-            worst, size = max(worst, packed.worst[m]), size + packed.size[m]
+    _share_rounds(board, SWEEP, masses, contacts, rows, gap, packed, velocity)
+    for k in range(sets_before(parts.depth[0], 1 << parts.depth[0])):
+        if parts.contact_start[k] < parts.contact_end[k]:
+            worst, size = max(worst, packed.worst[k]), size + packed.size[k]
     return worst, size
 
 
@@ -334,8 +443,8 @@ def sweep_island(
     divide_island(masses.c, contacts.body, islands, island, packed.parts)
     _pack_bodies(masses, velocity, packed)
     number[STEP], number[PUSHED], number[LIMIT] = h, push, limit
-    pieces = 1 << packed.parts.depth[0]
-    _share(board, PACK, pieces, masses, contacts, rows, gap, packed, velocity)
+    sets = sets_before(packed.parts.depth[0], 1 << packed.parts.depth[0])
+    _share_rounds(board, PACK, masses, contacts, rows, gap, packed, velocity)
     for k in range(rounds):
         if done == max_sweeps:
             break
@@ -344,8 +453,8 @@ def sweep_island(
         )
         done += more
         _unpack_velocities(packed, velocity)
-        _share(board, BEND, pieces, masses, contacts, rows, gap, packed, velocity)
-        if k == rounds - 1 or not packed.bent[:pieces].any():
+        _share(board, BEND, sets, masses, contacts, rows, gap, packed, velocity)
+        if k == rounds - 1 or not packed.bent[:sets].any():
             break
-        _share(board, PACK_GAPS, pieces, masses, contacts, rows, gap, packed, velocity)
+        _share(board, PACK_GAPS, sets, masses, contacts, rows, gap, packed, velocity)
     return residual, done

@@ -1,0 +1,334 @@
+"""Contacts of a set in batches of eight, no two of which move a common body: swept eight at a time.
+
+Batches are filled in the order of the contacts, some WINDOW of them at a time, so what comes first is still
+swept first. Contacts that have an impulse, or get one now, do not share batches with those that have none: in
+a heap that pours most batches are passed by. What finds no place, as most contacts of one body that all others
+touch, is left to be swept one by one.
+
+Source: Bender & Schmitt 2006, section 3.2, for the update of a contact; see packed_rows.py for its terms.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..dynamics.packed_rows import (
+    ANCHOR_1,
+    ANCHOR_2,
+    ARM_A,
+    ARM_B,
+    DYNAMIC,
+    FRAME,
+    GIVE,
+    INVERSE,
+    K_N,
+    K_T,
+    K_T1,
+    K_T2,
+    RATE,
+    SLIP_STEP,
+    SPRING,
+    STATIC,
+    STICK_11,
+    STICK_12,
+    STICK_22,
+    WIDTH,
+)
+from ..jit import inlined, inner, merged
+from ..lanes import (
+    LANES,
+    absolute,
+    any_of,
+    choose,
+    cross,
+    dot,
+    fill,
+    gather,
+    larger,
+    largest,
+    load,
+    root,
+    scatter,
+    store,
+    total,
+)
+from ..tables import scratch_tables
+from .island_parts import SETS, SMALLEST
+
+WINDOW = 24  # batches that are filled at a time
+FEWEST = 4  # contacts of a batch: fewer are swept as fast one by one
+
+
+class ContactBatches(NamedTuple):
+    """Contacts of one island, eight to a batch, lane by lane; impulses in the contact frame."""
+
+    first: np.ndarray  # (SETS + 1,) where the room of each set begins
+    count: np.ndarray  # (SETS,) batches of each set
+    contact: np.ndarray  # (b, LANES) contact indices, -1 in an empty lane
+    filled: np.ndarray  # (b,) lanes that are not
+    body: np.ndarray  # (b, 2, LANES) members a, b
+    row: np.ndarray  # (b, WIDTH, LANES)
+    impulse: np.ndarray  # [N s] (b, 3, LANES)
+    step: np.ndarray  # [N s] (b, 3, LANES) what the last sweep added
+    direction: np.ndarray  # [N s] (b, 3, LANES) of the conjugate gradients that speed up sweeps
+    live: np.ndarray  # (b,) per set, batches in which not all contacts are at rest without an impulse
+    live_count: np.ndarray  # (SETS,) how many
+    open: np.ndarray  # (SETS, WINDOW) batches being filled, -1 where there is none
+    busy: np.ndarray  # (members,) in which of them each own body is, a bit each; zero between groupings
+
+
+def empty_batches(body_count: int, contact_capacity: int) -> ContactBatches:
+    """Room for so many bodies and contacts, a quarter of it for lanes that stay empty."""
+    sets = SETS if contact_capacity >= 2 * SMALLEST else 1
+    count = _room_before(contact_capacity, sets)
+    by_three = ((count, 3, LANES), float)
+    row, impulse, step, direction, body, contact, filled, live, busy = scratch_tables(
+        ((count, WIDTH, LANES), float), by_three, by_three, by_three,
+        ((count, 2, LANES), np.int64), ((count, LANES), np.int64), ((count,), np.int64), ((count,), np.int64),
+        ((body_count,), np.int64),
+    )  # fmt: skip
+    return ContactBatches(
+        first=np.zeros(SETS + 1, np.int64),
+        count=np.zeros(SETS, np.int64),
+        contact=contact,
+        filled=filled,
+        body=body,
+        row=row,
+        impulse=impulse,
+        step=step,
+        direction=direction,
+        live=live,
+        live_count=np.zeros(SETS, np.int64),
+        open=np.full((SETS, WINDOW), -1),
+        busy=busy,
+    )
+
+
+def _room_before(contacts, sets):
+    """Batches for so many contacts of so many sets."""
+    return (contacts + contacts // 4) // LANES + sets
+
+
+room_before = inlined(_room_before)
+
+
+@inlined
+def _close(batches, number, w, own):
+    """Fill no more into the batch at a place of the window."""
+    i = batches.open[number, w]
+    for lane in range(batches.filled[i]):
+        for side in range(2):
+            member = batches.body[i, side, lane]
+            if member < own:
+                batches.busy[member] &= ~(np.int64(1) << w)
+    batches.open[number, w] = -1
+
+
+@inlined
+def _find_place(batches, number, taken, own):
+    """The place in the window of the first batch that has room and none of the bodies that `taken` tells of.
+
+    A new batch is opened where there is none; -1 where there is no room for one.
+    """
+    free = -1
+    for w in range(WINDOW):
+        if batches.open[number, w] < 0:
+            free = w if free < 0 else free
+        elif not taken >> w & 1:
+            return w
+    new = batches.first[number] + batches.count[number]
+    if new == batches.first[number + 1]:
+        return -1
+    if free < 0:  # the batch that was opened first has waited longest
+        free = 0
+        for w in range(WINDOW):
+            free = w if batches.open[number, w] < batches.open[number, free] else free
+        _close(batches, number, free, own)
+    batches.open[number, free], batches.filled[new] = new, 0
+    batches.count[number] += 1
+    return free
+
+
+@inner
+def enter_contact(batches, number, c, a, b, own):
+    """Enter contact `c` of members a and b into a batch of a set; whether it found a place.
+
+    Args:
+        own: How many members are the island's own: others move as they do, and may be in all lanes.
+    """
+    taken = (batches.busy[a] if a < own else 0) | (batches.busy[b] if b < own else 0)
+    w = _find_place(batches, number, taken, own)
+    if w < 0:
+        return False
+    i = batches.open[number, w]
+    lane = batches.filled[i]
+    batches.contact[i, lane], batches.body[i, 0, lane], batches.body[i, 1, lane] = c, a, b
+    batches.filled[i] = lane + 1
+    if a < own:
+        batches.busy[a] |= np.int64(1) << w
+    if b < own:
+        batches.busy[b] |= np.int64(1) << w
+    if lane + 1 == LANES:
+        _close(batches, number, w, own)
+    return True
+
+
+@inner
+def close_batches(batches, number, own):
+    """Fill no more into any batch of a set."""
+    for w in range(WINDOW):
+        if batches.open[number, w] >= 0:
+            _close(batches, number, w, own)
+
+
+@inner
+def leave_out_small(batches, number, empty, rest, rest_count):
+    """Move contacts of batches with fewer than FEWEST into `rest`, from entry `rest_count` on.
+
+    Args:
+        empty: The member that stands in empty lanes.
+
+    Returns:
+        Where `rest` then ends.
+    """
+    first, kept, listed = batches.first[number], 0, rest_count
+    for i in range(first, first + batches.count[number]):
+        if batches.filled[i] < FEWEST:
+            for lane in range(batches.filled[i]):
+                rest[listed] = batches.contact[i, lane]
+                listed += 1
+            continue
+        k = first + kept
+        kept += 1
+        batches.filled[k] = batches.filled[i]
+        for lane in range(LANES):
+            there = lane < batches.filled[k]
+            batches.contact[k, lane] = batches.contact[i, lane] if there else -1
+            for side in range(2):
+                batches.body[k, side, lane] = batches.body[i, side, lane] if there else empty
+    batches.count[number] = kept
+    return listed
+
+
+@inner
+def clear_batch(batches, i):
+    """Fill a batch with zeros, which are what an empty lane holds."""
+    zero = fill(0.0)
+    for k in range(WIDTH):
+        store(batches.row[i], k, zero)
+    for k in range(3):
+        store(batches.impulse[i], k, zero)
+        store(batches.step[i], k, zero)
+        store(batches.direction[i], k, zero)
+
+
+@inlined
+def _go_on(batches, i, beta):
+    """Go on along the direction of the last sweeps."""
+    for k in range(3):
+        d = beta * load(batches.direction[i], k)
+        store(batches.direction[i], k, d + load(batches.step[i], k))
+        store(batches.impulse[i], k, load(batches.impulse[i], k) + d)
+
+
+@inlined
+def _has_direction(batches, i):
+    zero, direction = fill(0.0), batches.direction[i]
+    x, y, z = absolute(load(direction, 0)), absolute(load(direction, 1)), absolute(load(direction, 2))
+    return any_of(larger(x, larger(y, z)) > zero)
+
+
+@inlined
+def _friction_step(row, u1, u2, change, p1, p2, normal):
+    """Friction impulses after one step: `friction_step` of packed_rows.py, in eight lanes."""
+    spring = load(row, SPRING)
+    u1 = u1 + load(row, K_T1) * change + (spring * p1 - load(row, ANCHOR_1))
+    u2 = u2 + load(row, K_T2) * change + (spring * p2 - load(row, ANCHOR_2))
+    s12, slip_step = load(row, STICK_12), load(row, SLIP_STEP)
+    q1, q2 = p1 - (load(row, STICK_11) * u1 + s12 * u2), p2 - (s12 * u1 + load(row, STICK_22) * u2)
+    limit = load(row, STATIC) * normal
+    slips = q1 * q1 + q2 * q2 > limit * limit
+    limit = load(row, DYNAMIC) * normal
+    r1, r2 = p1 - slip_step * u1, p2 - slip_step * u2
+    square = r1 * r1 + r2 * r2
+    shorter = choose(square > limit * limit, limit / root(square), fill(1.0))
+    return choose(slips, r1 * shorter, q1), choose(slips, r2 * shorter, q2)
+
+
+@inlined
+def _push(batches, i, side, own, arm, p, sign, v, velocity, response):
+    """Add M^-1 J' p to the velocities v of one side's members, for the impulses sign * p at the arms."""
+    t = cross(arm, p)
+    members = batches.body[i, side]
+    m = gather(response, members, 0)
+    n = gather(response, members, LANES)
+    v0, v1, v2 = v[0] + sign * (m[0] * p[0]), v[1] + sign * (m[1] * p[1]), v[2] + sign * (m[2] * p[2])
+    w0 = v[3] + sign * (m[3] * t[0] + m[4] * t[1] + m[5] * t[2])
+    w1 = v[4] + sign * (m[6] * t[0] + m[7] * t[1] + n[0] * t[2])
+    w2 = v[5] + sign * (n[1] * t[0] + n[2] * t[1] + n[3] * t[2])
+    scatter(velocity, members, own, (v0, v1, v2, w0, w1, w2, v[6], v[7]))
+
+
+@merged
+def sweep_batches(batches, number, own, velocity, response, beta, goes_on, whole):
+    """One Gauss-Seidel pass over the batches of a set, by its number.
+
+    Args:
+        own: How many members are the island's own.
+        velocity, response: Of members, shapes (members, 8) and (members, 16): see `PackedContacts`.
+        beta, goes_on: How far to go on along the direction of the last sweeps, and whether there were any.
+        whole: Over all of them, and note which are live; otherwise only over those that were.
+
+    Returns:
+        (largest change of a contact [m], sum of all [N m s]): see `sweep_set` in impulse_sweeps.py.
+    """
+    zero, one, factor = fill(0.0), fill(1.0), fill(beta)
+    worst, size, kept, first = zero, zero, 0, batches.first[number]
+    for k in range(batches.count[number] if whole else batches.live_count[number]):
+        i = first + k if whole else batches.live[first + k]
+        row, impulse, step = batches.row[i], batches.impulse[i], batches.step[i]
+        if goes_on:
+            _go_on(batches, i, factor)
+        p0, p1, p2 = load(impulse, 0), load(impulse, 1), load(impulse, 2)
+        va, vb = gather(velocity, batches.body[i, 0], 0), gather(velocity, batches.body[i, 1], 0)
+        arm_a = load(row, ARM_A), load(row, ARM_A + 1), load(row, ARM_A + 2)
+        arm_b = load(row, ARM_B), load(row, ARM_B + 1), load(row, ARM_B + 2)
+        turn_a, turn_b = cross((va[3], va[4], va[5]), arm_a), cross((vb[3], vb[4], vb[5]), arm_b)
+        u = (
+            va[0] - vb[0] + (turn_a[0] - turn_b[0]),
+            va[1] - vb[1] + (turn_a[1] - turn_b[1]),
+            va[2] - vb[2] + (turn_a[2] - turn_b[2]),
+        )
+        n = load(row, FRAME), load(row, FRAME + 1), load(row, FRAME + 2)
+        q0 = larger(p0 + (load(row, RATE) - dot(n, u) - load(row, GIVE) * p0) * load(row, INVERSE), zero)
+        batches.live[first + kept] = i  # in place: no farther than what is read
+        if not (any_of(q0 > zero) or any_of(absolute(p0) > zero)):
+            for m in range(3):
+                store(step, m, zero)
+            kept += 1 if _has_direction(batches, i) else 0
+            continue
+        kept += 1
+        t1 = load(row, FRAME + 3), load(row, FRAME + 4), load(row, FRAME + 5)
+        t2 = load(row, FRAME + 6), load(row, FRAME + 7), load(row, FRAME + 8)
+        d0 = q0 - p0
+        q1, q2 = _friction_step(row, dot(t1, u), dot(t2, u), d0, p1, p2, q0)
+        d1, d2 = q1 - p1, q2 - p2
+        store(impulse, 0, q0)
+        store(impulse, 1, q1)
+        store(impulse, 2, q2)
+        store(step, 0, d0)
+        store(step, 1, d1)
+        store(step, 2, d2)
+        p = (
+            n[0] * d0 + t1[0] * d1 + t2[0] * d2,
+            n[1] * d0 + t1[1] * d1 + t2[1] * d2,
+            n[2] * d0 + t1[2] * d1 + t2[2] * d2,
+        )
+        _push(batches, i, 0, own, arm_a, p, one, va, velocity, response)
+        _push(batches, i, 1, own, arm_b, p, zero - one, vb, velocity, response)
+        across = d1 * d1 + d2 * d2
+        k_n, k_t = load(row, K_N), load(row, K_T)
+        worst = larger(worst, larger(k_n * absolute(d0), k_t * root(across)))
+        size = size + (k_n * (d0 * d0) + k_t * across)
+    batches.live_count[number] = kept
+    return largest(worst), total(size)
