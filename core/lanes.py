@@ -1,6 +1,6 @@
 """Eight numbers at a time: what kernels compute with as with one number; numba would take them one by one.
 
-Every operation is the IEEE one on each of the eight, without fused or reordered ones: the results are those of
+Every operation is the IEEE one on each of the eight, none is fused or reordered: the results are those of
 eight scalars, to the bit, on every processor. Where kernels run as Python, lanes are an array of eight.
 
     x = load(table, 3)                      # the eight numbers of row 3

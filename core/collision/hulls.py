@@ -123,7 +123,7 @@ def _deepest_clipped(scratch, separation, witness, size):
     """The deepest clipped point, which shows the plane to be the closest one; -1 if it is not as deep.
 
     Where two edges are the closest features, a face near them may seem cut deeper than the hulls are: what is
-    beyond an edge of the one leaves it sideways. Such a face does not stand for the contact, nor do its points.
+    beyond an edge of the one leaves it sideways. Such a face does not stand for the contact; its points go.
     """
     deepest, least = -1, separation + TOLERANCE * size
     for i in range(scratch.count[0]):

@@ -1,9 +1,8 @@
 """Contacts of a set in batches of eight, no two of which move a common body: swept eight at a time.
 
 Batches are filled in the order of the contacts, some WINDOW of them at a time, so what comes first is still
-swept first. Contacts that have an impulse, or get one now, do not share batches with those that have none: in
-a heap that pours most batches are passed by. What finds no place, as most contacts of one body that all others
-touch, is left to be swept one by one.
+swept first. What finds no place, as most contacts of one body that all others touch, is left to be swept one
+by one.
 
 Source: Bender & Schmitt 2006, section 3.2, for the update of a contact; see packed_rows.py for its terms.
 """
@@ -62,7 +61,8 @@ FEWEST = 4  # contacts of a batch: fewer are swept as fast one by one
 class ContactBatches(NamedTuple):
     """Contacts of one island, eight to a batch, lane by lane; impulses in the contact frame."""
 
-    first: np.ndarray  # (SETS + 1,) where the room of each set begins
+    first: np.ndarray  # (SETS,) where the room of each set begins
+    last: np.ndarray  # (SETS,) where it ends
     count: np.ndarray  # (SETS,) batches of each set
     contact: np.ndarray  # (b, LANES) contact indices, -1 in an empty lane
     filled: np.ndarray  # (b,) lanes that are not
@@ -71,8 +71,6 @@ class ContactBatches(NamedTuple):
     impulse: np.ndarray  # [N s] (b, 3, LANES)
     step: np.ndarray  # [N s] (b, 3, LANES) what the last sweep added
     direction: np.ndarray  # [N s] (b, 3, LANES) of the conjugate gradients that speed up sweeps
-    live: np.ndarray  # (b,) per set, batches in which not all contacts are at rest without an impulse
-    live_count: np.ndarray  # (SETS,) how many
     open: np.ndarray  # (SETS, WINDOW) batches being filled, -1 where there is none
     busy: np.ndarray  # (members,) in which of them each own body is, a bit each; zero between groupings
 
@@ -82,13 +80,14 @@ def empty_batches(body_count: int, contact_capacity: int) -> ContactBatches:
     sets = SETS if contact_capacity >= 2 * SMALLEST else 1
     count = _room_before(contact_capacity, sets)
     by_three = ((count, 3, LANES), float)
-    row, impulse, step, direction, body, contact, filled, live, busy = scratch_tables(
+    row, impulse, step, direction, body, contact, filled, busy = scratch_tables(
         ((count, WIDTH, LANES), float), by_three, by_three, by_three,
-        ((count, 2, LANES), np.int64), ((count, LANES), np.int64), ((count,), np.int64), ((count,), np.int64),
+        ((count, 2, LANES), np.int64), ((count, LANES), np.int64), ((count,), np.int64),
         ((body_count,), np.int64),
     )  # fmt: skip
     return ContactBatches(
-        first=np.zeros(SETS + 1, np.int64),
+        first=np.zeros(SETS, np.int64),
+        last=np.zeros(SETS, np.int64),
         count=np.zeros(SETS, np.int64),
         contact=contact,
         filled=filled,
@@ -97,8 +96,6 @@ def empty_batches(body_count: int, contact_capacity: int) -> ContactBatches:
         impulse=impulse,
         step=step,
         direction=direction,
-        live=live,
-        live_count=np.zeros(SETS, np.int64),
         open=np.full((SETS, WINDOW), -1),
         busy=busy,
     )
@@ -137,7 +134,7 @@ def _find_place(batches, number, taken, own):
         elif not taken >> w & 1:
             return w
     new = batches.first[number] + batches.count[number]
-    if new == batches.first[number + 1]:
+    if new == batches.last[number]:
         return -1
     if free < 0:  # the batch that was opened first has waited longest
         free = 0
@@ -182,17 +179,18 @@ def close_batches(batches, number, own):
 
 
 @inner
-def leave_out_small(batches, number, empty, rest, rest_count):
+def leave_out_small(batches, number, begun, empty, rest, rest_count):
     """Move contacts of batches with fewer than FEWEST into `rest`, from entry `rest_count` on.
 
     Args:
+        begun: How many batches of the set were complete before.
         empty: The member that stands in empty lanes.
 
     Returns:
         Where `rest` then ends.
     """
-    first, kept, listed = batches.first[number], 0, rest_count
-    for i in range(first, first + batches.count[number]):
+    first, kept, listed = batches.first[number], begun, rest_count
+    for i in range(first + begun, first + batches.count[number]):
         if batches.filled[i] < FEWEST:
             for lane in range(batches.filled[i]):
                 rest[listed] = batches.contact[i, lane]
@@ -232,13 +230,6 @@ def _go_on(batches, i, beta):
 
 
 @inlined
-def _has_direction(batches, i):
-    zero, direction = fill(0.0), batches.direction[i]
-    x, y, z = absolute(load(direction, 0)), absolute(load(direction, 1)), absolute(load(direction, 2))
-    return any_of(larger(x, larger(y, z)) > zero)
-
-
-@inlined
 def _friction_step(row, u1, u2, change, p1, p2, normal):
     """Friction impulses after one step: `friction_step` of packed_rows.py, in eight lanes."""
     spring = load(row, SPRING)
@@ -270,22 +261,20 @@ def _push(batches, i, side, own, arm, p, sign, v, velocity, response):
 
 
 @merged
-def sweep_batches(batches, number, own, velocity, response, beta, goes_on, whole):
+def sweep_batches(batches, number, own, velocity, response, beta, goes_on):
     """One Gauss-Seidel pass over the batches of a set, by its number.
 
     Args:
         own: How many members are the island's own.
         velocity, response: Of members, shapes (members, 8) and (members, 16): see `PackedContacts`.
         beta, goes_on: How far to go on along the direction of the last sweeps, and whether there were any.
-        whole: Over all of them, and note which are live; otherwise only over those that were.
 
     Returns:
         (largest change of a contact [m], sum of all [N m s]): see `sweep_set` in impulse_sweeps.py.
     """
     zero, one, factor = fill(0.0), fill(1.0), fill(beta)
-    worst, size, kept, first = zero, zero, 0, batches.first[number]
-    for k in range(batches.count[number] if whole else batches.live_count[number]):
-        i = first + k if whole else batches.live[first + k]
+    worst, size, first = zero, zero, batches.first[number]
+    for i in range(first, first + batches.count[number]):
         row, impulse, step = batches.row[i], batches.impulse[i], batches.step[i]
         if goes_on:
             _go_on(batches, i, factor)
@@ -301,13 +290,10 @@ def sweep_batches(batches, number, own, velocity, response, beta, goes_on, whole
         )
         n = load(row, FRAME), load(row, FRAME + 1), load(row, FRAME + 2)
         q0 = larger(p0 + (load(row, RATE) - dot(n, u) - load(row, GIVE) * p0) * load(row, INVERSE), zero)
-        batches.live[first + kept] = i  # in place: no farther than what is read
         if not (any_of(q0 > zero) or any_of(absolute(p0) > zero)):
             for m in range(3):
                 store(step, m, zero)
-            kept += 1 if _has_direction(batches, i) else 0
             continue
-        kept += 1
         t1 = load(row, FRAME + 3), load(row, FRAME + 4), load(row, FRAME + 5)
         t2 = load(row, FRAME + 6), load(row, FRAME + 7), load(row, FRAME + 8)
         d0 = q0 - p0
@@ -330,5 +316,4 @@ def sweep_batches(batches, number, own, velocity, response, beta, goes_on, whole
         k_n, k_t = load(row, K_N), load(row, K_T)
         worst = larger(worst, larger(k_n * absolute(d0), k_t * root(across)))
         size = size + (k_n * (d0 * d0) + k_t * across)
-    batches.live_count[number] = kept
     return largest(worst), total(size)

@@ -173,8 +173,8 @@ class ImpulsePipeline:
     def rest(self) -> None:
         """Give back the memory that lasts no longer than a step."""
         release(
-            [self.net], self.packed, self.packed.parts, self.packed.batches, self.round, self.rows, self.solve,
-            self.solve.newton, self.graph, self.collisions,
+            [self.net], self.packed, self.packed.parts, self.packed.batches, self.packed.quiet, self.round,
+            self.rows, self.solve, self.solve.newton, self.graph, self.collisions,
         )  # fmt: skip
         self.log.rest()
 
@@ -358,7 +358,8 @@ class ImpulsePipeline:
         self.crew.run(
             resolve_collisions,
             self.model.kind, self.model.bound, self.surfaces, self.masses, self.plan, self.geometry,
-            self.rows, self.islands, island_count, h, max(speed, floor), self.graph, self.round, self.collisions,
+            self.rows, self.islands, island_count, h, max(speed, floor), self.graph, self.round,
+            self.collisions,
             alone=self.contact_count < 2 * SMALLEST,
         )  # fmt: skip
 

@@ -404,8 +404,8 @@ def resolve_collisions(
         piece = next_piece(board, thread)
         if piece >= 0:
             _do_piece(
-                board, piece, kind, surfaces, masses, plan, contacts, rows, islands, h, rest_speed, graph, now,
-                scratch,
+                board, piece, kind, surfaces, masses, plan, contacts, rows, islands, h, rest_speed, graph,
+                now, scratch,
             )  # fmt: skip
             piece_done(board)
         elif thread != LEADER:

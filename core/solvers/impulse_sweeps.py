@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..crew import LEADER, TASK, next_piece, piece_done, put_up, wait_for_all
-from ..dynamics.contact_rows import PUSH, normal_compliance, relative_velocity
+from ..dynamics.contact_rows import PUSH, normal_compliance
 from ..dynamics.packed_rows import (
     ANCHOR_1,
     ANCHOR_2,
@@ -49,6 +49,8 @@ from .contact_batches import (
 )
 from .impulse_contacts import bend, gap_rate
 from .island_parts import SETS, IslandParts, divide_island, empty_parts, sets_before
+from .quiet_contacts import MISSING, QuietContacts, empty_quiet, enter_quiet, fill_up, look_at_group, take_out
+from .quiet_contacts import RATE as QUIET_RATE
 
 # Tasks on the board (typed: literals would compile what they are passed to once more for each), and what they
 # have to know: see `_do_piece`.
@@ -64,14 +66,16 @@ STRAIGHT, ROUNDS = np.int64(1), np.int64(4)
 class PackedContacts(NamedTuple):
     """Contacts and bodies of one island, in the order of its parts; impulses in the contact frame.
 
-    Of each set most contacts are in batches, and the rest, from its first place on, one by one.
+    Of each set contacts that have an impulse are in batches, and the rest of them, from its first place on,
+    one by one; those that have none are apart.
     """
 
     parts: IslandParts
     batches: ContactBatches
+    quiet: QuietContacts
     rest: np.ndarray  # (c,) contact indices
     rest_count: np.ndarray  # (SETS,) how many of each set
-    quiet: np.ndarray  # (c,) contacts without an impulse, while batches are filled
+    packed_rest: np.ndarray  # (SETS,) and how many of these are packed
     row: np.ndarray  # (c, WIDTH)
     body: np.ndarray  # (c, 2) members a, b
     impulse: np.ndarray  # [N s] (c, 3)
@@ -88,20 +92,19 @@ class PackedContacts(NamedTuple):
 
 def packed_contacts(body_count: int, contact_capacity: int) -> PackedContacts:
     """Room for so many bodies and contacts; it is filled before it is read."""
-    by_three, by_body, of_contacts = (
-        ((contact_capacity, 3), float), ((body_count, 6), float), ((contact_capacity,), np.int64)
-    )  # fmt: skip
-    velocity, response, row, impulse, step, direction, body, rest, quiet, found, course = scratch_tables(
+    by_three, by_body = ((contact_capacity, 3), float), ((body_count, 6), float)
+    velocity, response, row, impulse, step, direction, body, rest, found, course = scratch_tables(
         ((body_count + 1, LANES), float), ((body_count + 1, 2 * LANES), float),
         ((contact_capacity, WIDTH), float), by_three, by_three, by_three,
-        ((contact_capacity, 2), np.int64), of_contacts, of_contacts, by_body, by_body,
+        ((contact_capacity, 2), np.int64), ((contact_capacity,), np.int64), by_body, by_body,
     )  # fmt: skip
     return PackedContacts(
         empty_parts(body_count, contact_capacity),
         empty_batches(body_count, contact_capacity),
+        empty_quiet(contact_capacity),
         rest=rest,
         rest_count=np.zeros(SETS, np.int64),
-        quiet=quiet,
+        packed_rest=np.zeros(SETS, np.int64),
         row=row,
         body=body,
         impulse=impulse,
@@ -133,55 +136,20 @@ def _pack_row(masses, contacts, rows, c, h, push, row):
     row[ANCHOR_1], row[ANCHOR_2] = s * rows.before[c, 1], s * rows.before[c, 2]
 
 
-@inlined
-def _has_impulse(contacts, rows, c, h, push, velocity):
-    """Whether a contact has an impulse or gets one in its first step."""
-    if rows.impulse[c, 0] > 0.0:
-        return True
-    speed = vec3.dot(vec3.load(contacts.normal, c), relative_velocity(velocity, contacts, c))
-    return speed < gap_rate(rows.gap[c], h, push)
-
-
 @inner
-def _fill_batches(contacts, rows, number, h, push, velocity, packed):
-    """Divide the contacts of a set into batches and the rest; `own` members are the island's."""
-    parts, batches = packed.parts, packed.batches
-    first, last = parts.contact_start[number], parts.contact_end[number]
-    own, empty = parts.member_start[1 << parts.depth[0]], parts.member_start[(1 << parts.depth[0]) + 1]
-    batches.first[number], batches.first[number + 1] = (
-        room_before(first, number),
-        room_before(last, number + 1),
-    )
-    batches.count[number], left, quiet = 0, first, first
-    for i in range(first, last):
-        c = parts.contact[i]
-        if _has_impulse(contacts, rows, c, h, push, velocity):
-            a, b = parts.place[contacts.body[c, 0]], parts.place[contacts.body[c, 1]]
-            if not enter_contact(batches, number, c, a, b, own):
-                packed.rest[left] = c
-                left += 1
-        else:
-            packed.quiet[quiet] = c
-            quiet += 1
-    close_batches(batches, number, own)
-    for i in range(first, quiet):
-        c = packed.quiet[i]
-        a, b = parts.place[contacts.body[c, 0]], parts.place[contacts.body[c, 1]]
-        if not enter_contact(batches, number, c, a, b, own):
-            packed.rest[left] = c
-            left += 1
-    close_batches(batches, number, own)
-    packed.rest_count[number] = leave_out_small(batches, number, empty, packed.rest, left) - first
+def _pack_active(masses, contacts, rows, number, begun, h, push, packed):
+    """Close the batches of a set that were filled and pack their contacts, and those that found no place.
 
-
-@inner
-def _pack_set(masses, contacts, rows, number, h, push, velocity, packed):
-    """Pack the contacts of a set, with the impulses they have now."""
-    _fill_batches(contacts, rows, number, h, push, velocity, packed)
-    parts, batches = packed.parts, packed.batches
+    Args:
+        begun: How many batches of the set are packed already.
+    """
+    parts, batches, count = packed.parts, packed.batches, 1 << packed.parts.depth[0]
     first, last = parts.contact_start[number], parts.contact_end[number]
+    close_batches(batches, number, parts.member_start[count])
+    listed = first + packed.rest_count[number]
+    left = leave_out_small(batches, number, begun, parts.member_start[count + 1], packed.rest, listed)
     row = packed.row[last - 1]  # where there are batches the rest is not as long
-    for i in range(batches.first[number], batches.first[number] + batches.count[number]):
+    for i in range(batches.first[number] + begun, batches.first[number] + batches.count[number]):
         clear_batch(batches, i)
         for lane in range(batches.filled[i]):
             c = batches.contact[i, lane]
@@ -190,7 +158,7 @@ def _pack_set(masses, contacts, rows, number, h, push, velocity, packed):
                 batches.row[i, k, lane] = row[k]
             for k in range(3):
                 batches.impulse[i, k, lane] = rows.impulse[c, k]
-    for i in range(first, first + packed.rest_count[number]):
+    for i in range(first + packed.packed_rest[number], left):
         c = packed.rest[i]
         _pack_row(masses, contacts, rows, c, h, push, packed.row[i])
         for k in range(3):
@@ -198,12 +166,56 @@ def _pack_set(masses, contacts, rows, number, h, push, velocity, packed):
             packed.step[i, k], packed.direction[i, k] = 0.0, 0.0
         for side in range(2):
             packed.body[i, side] = parts.place[contacts.body[c, side]]
+    packed.rest_count[number] = packed.packed_rest[number] = left - first
+
+
+@inlined
+def _enter(number, c, a, b, packed):
+    """Enter contact `c` of members a and b into a batch of a set, or where there is none among the rest."""
+    own = packed.parts.member_start[1 << packed.parts.depth[0]]
+    if not enter_contact(packed.batches, number, c, a, b, own):
+        packed.rest[packed.parts.contact_start[number] + packed.rest_count[number]] = c
+        packed.rest_count[number] += 1
+
+
+@inner
+def _pack_set(masses, contacts, rows, number, h, push, packed):
+    """Pack the contacts of a set, with the impulses they have now."""
+    parts, batches, quiet = packed.parts, packed.batches, packed.quiet
+    first, last = parts.contact_start[number], parts.contact_end[number]
+    batches.first[number], batches.last[number] = room_before(first, number), room_before(last, number + 1)
+    batches.count[number], quiet.count[number], quiet.first[number] = 0, 0, first // LANES + number
+    packed.rest_count[number], packed.packed_rest[number] = 0, 0
+    for i in range(first, last):
+        c = parts.contact[i]
+        a, b = parts.place[contacts.body[c, 0]], parts.place[contacts.body[c, 1]]
+        if rows.impulse[c, 0] > 0.0:
+            _enter(number, c, a, b, packed)
+        else:
+            enter_quiet(contacts, quiet, number, c, a, b, gap_rate(rows.gap[c], h, push))
+    fill_up(quiet, number, parts.member_start[(1 << parts.depth[0]) + 1])
+    _pack_active(masses, contacts, rows, number, np.int64(0), h, push, packed)
+
+
+@inner
+def _wake_quiet(masses, contacts, rows, number, h, push, packed):
+    """Pack those of a set's quiet contacts that close too fast."""
+    quiet, begun, woken = packed.quiet, packed.batches.count[number], False
+    for i in range(quiet.first[number], quiet.first[number] + quiet.count[number] // LANES):
+        if not look_at_group(quiet, i, packed.velocity):
+            continue
+        for lane in range(LANES):
+            if quiet.row[i, MISSING, lane] > 0.0:
+                woken, a, b = True, quiet.body[i, 0, lane], quiet.body[i, 1, lane]
+                _enter(number, take_out(quiet, i, lane), a, b, packed)
+    if woken:
+        _pack_active(masses, contacts, rows, number, begun, h, push, packed)
 
 
 @inner
 def _pack_gaps(rows, number, h, push, packed):
     """Pack anew what follows from the gaps of a set."""
-    first, batches = packed.parts.contact_start[number], packed.batches
+    first, batches, quiet = packed.parts.contact_start[number], packed.batches, packed.quiet
     row = packed.row[packed.parts.contact_end[number] - 1]
     for i in range(batches.first[number], batches.first[number] + batches.count[number]):
         for lane in range(batches.filled[i]):
@@ -212,6 +224,10 @@ def _pack_gaps(rows, number, h, push, packed):
                 batches.row[i, k, lane] = row[k]
     for i in range(first, first + packed.rest_count[number]):
         _pack_gap(rows, packed.rest[i], h, push, packed.row[i])
+    for i in range(quiet.first[number], quiet.first[number] + quiet.count[number] // LANES):
+        for lane in range(LANES):
+            if quiet.contact[i, lane] >= 0:
+                quiet.row[i, QUIET_RATE, lane] = gap_rate(rows.gap[quiet.contact[i, lane]], h, push)
 
 
 @inner
@@ -319,7 +335,7 @@ def _go_on(packed, first, last, beta, goes_on):
 
 
 @merged
-def _sweep_set(packed, number, piece, beta, goes_on, whole):
+def _sweep_set(masses, contacts, rows, packed, number, piece, h, push, beta, goes_on, whole):
     """Sweep a set of a round, by the numbers of both; in the first, of parts, their bodies go on before.
 
     Written are the largest change of a contact [m] and the sum of all [N m s]: the first of the relative
@@ -330,9 +346,9 @@ def _sweep_set(packed, number, piece, beta, goes_on, whole):
     if number == 0:
         _go_on(packed, parts.member_start[piece], parts.member_start[piece + 1], beta, goes_on)
     k, own = sets_before(parts.depth[0], number) + piece, parts.member_start[1 << parts.depth[0]]
-    worst, size = sweep_batches(
-        packed.batches, k, own, packed.velocity, packed.response, beta, goes_on, whole
-    )  # fmt: skip
+    if whole:
+        _wake_quiet(masses, contacts, rows, k, h, push, packed)
+    worst, size = sweep_batches(packed.batches, k, own, packed.velocity, packed.response, beta, goes_on)
     worst_of_rest, size_of_rest = _sweep_rest(packed, k, beta, goes_on)
     packed.worst[k], packed.size[k] = max(worst, worst_of_rest), size + size_of_rest
 
@@ -341,14 +357,15 @@ def _sweep_set(packed, number, piece, beta, goes_on, whole):
 def _do_piece(board, piece, masses, contacts, rows, gap, packed, velocity):
     """Do one piece of the task on the board: a set, of the round or of all."""
     task, number, parts = board.word[TASK], board.number, packed.parts
-    if task == SWEEP:
-        goes_on, whole = number[GOES_ON] > 0.0, number[WHOLE] > 0.0
-        _sweep_set(packed, int(number[ROUND]), piece, number[BETA], goes_on, whole)
-        return
     h, push = number[STEP], number[PUSHED]
-    if task == PACK:
+    if task == SWEEP:
+        _sweep_set(
+            masses, contacts, rows, packed, int(number[ROUND]), piece, h, push, number[BETA],
+            number[GOES_ON] > 0.0, number[WHOLE] > 0.0,
+        )  # fmt: skip
+    elif task == PACK:
         k = sets_before(parts.depth[0], int(number[ROUND])) + piece
-        _pack_set(masses, contacts, rows, k, h, push, velocity, packed)
+        _pack_set(masses, contacts, rows, k, h, push, packed)
     elif task == PACK_GAPS:
         _pack_gaps(rows, piece, h, push, packed)
     else:
@@ -411,8 +428,8 @@ def _sweep(board, beta, goes_on, whole, masses, contacts, rows, gap, packed, vel
 def _settle(board, settled, max_sweeps, masses, contacts, rows, gap, packed, velocity):
     """Sweep a packed island until it settles; (residual [m], sweeps).
 
-    In a heap in motion most contacts have no impulse and get none: they are looked at in the first sweep, in
-    each WHOLE_EVERY-th, and in the last, which alone can tell that the island has settled.
+    In a heap in motion most contacts have no impulse and get none: they are looked at before the first sweep,
+    each WHOLE_EVERY-th, and the last: without that nothing can tell that the island has settled.
     """
     last_size, beta, residual, done, whole = 0.0, 0.0, np.inf, 0, False
     while done < max_sweeps and (residual > settled or not whole):

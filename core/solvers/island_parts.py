@@ -20,7 +20,7 @@ import numpy as np
 from ..jit import inlined, inner
 from ..tables import scratch_tables
 
-SMALLEST = 1024  # contacts of a part: fewer are swept before another thread has heard of them
+SMALLEST = 2048  # contacts of a part: fewer are swept before another thread has heard of them
 DEEPEST = 3  # how often an island is halved
 PARTS = 1 << DEEPEST
 SETS = PARTS + (PARTS - 1) * PARTS // 2
