@@ -231,8 +231,9 @@ def _either(in_python: Callable, compiled: Callable) -> Callable:
     return in_python if RUNS_AS_PYTHON else compiled
 
 
-load = _either(_load, intrinsic(_load_compiled))  # the eight numbers table[row], of a table (rows, 8)
-store = _either(_store, intrinsic(_store_compiled))  # table[row] = x
+# The eight numbers table[row], of a table (rows, 8); and table[row] = x.
+load = _either(_load, intrinsic(_load_compiled))
+store = _either(_store, intrinsic(_store_compiled))
 fill = _either(_fill, intrinsic(_fill_compiled))  # the same number eight times
 choose = _either(np.where, intrinsic(_choose_compiled))  # x where the mask is true, else y
 any_of = _either(np.any, intrinsic(_any_compiled))  # whether a mask is true anywhere

@@ -119,27 +119,32 @@ def _from_gjk(shapes, sa, ra, p_ba, sb, rb, n, distance, p_a, count, simplex, wi
 
 
 @inlined
-def _deepest_clipped(scratch, separation, witness, size):
-    """The deepest clipped point, which shows the plane to be the closest one; -1 if it is not as deep.
-
-    Where two edges are the closest features, a face near them may seem cut deeper than the hulls are: what is
-    beyond an edge of the one leaves it sideways. Such a face does not stand for the contact; its points go.
-    """
+def _deepest_clipped(scratch, separation, size):
+    """The deepest clipped point, which shows the plane to be the closest one; -1 if it is not as deep."""
     deepest, least = -1, separation + TOLERANCE * size
     for i in range(scratch.count[0]):
         if scratch.separation[i] <= least:
             deepest, least = i, scratch.separation[i]
-    if witness[0] != FACE_A and witness[0] != FACE_B and least < separation - FLAT * size:
-        scratch.count[0], deepest = 0, -1
     return deepest
 
 
 @inlined
-def _put_on_edges(scratch, i, p_a, normal, separation):
-    """Put candidate `i` where the two closest edges cross: bodies slide along their plane, not a face's."""
-    scratch.separation[i] = separation
-    for m in range(3):
-        scratch.p_a[i, m], scratch.normal[i, m] = p_a[m], normal[m]
+def _where_edges_cross(scratch, separation, p_a, size):
+    """The clipped point that lies where the two closest edges cross; -1 where there is none.
+
+    A face beside them may seem cut deeper than the hulls are: what is beyond an edge of the one leaves it
+    sideways. Such a face does not stand for the contact; its points go.
+    """
+    crossing, nearest = -1, np.inf
+    highest = max(separation, separation / CLIP_COSINE) + TOLERANCE * size
+    for i in range(scratch.count[0]):
+        if scratch.separation[i] < separation - FLAT * size:
+            scratch.count[0] = 0
+            return -1
+        way = vec3.subtract(vec3.load(scratch.p_a, i), p_a)
+        if scratch.separation[i] <= highest and vec3.dot(way, way) < nearest:
+            crossing, nearest = i, vec3.dot(way, way)
+    return crossing
 
 
 @inner
@@ -148,6 +153,18 @@ def _add_deepest(scratch, p_a, normal, separation, witness):
     pair = np.int64(witness[1]) * 100003 + witness[2]
     feature = -1 - (pair if witness[0] == EDGES else 0)
     add_candidate(scratch, p_a, normal, separation, feature)
+
+
+@inlined
+def _add_edges(scratch, p_a, normal, separation, witness, size):
+    """Add the point of two edges, or put the face's there on them: bodies slide along their plane."""
+    i = _where_edges_cross(scratch, separation, p_a, size)
+    if i < 0:
+        _add_deepest(scratch, p_a, normal, separation, witness)
+        return
+    scratch.separation[i] = separation
+    for m in range(3):
+        scratch.p_a[i, m], scratch.normal[i, m] = p_a[m], normal[m]
 
 
 @inner
@@ -180,12 +197,9 @@ def collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scr
             return
         if state >= 2:
             _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, manifold)
-            deepest = _deepest_clipped(manifold, separation, witness, size)
-            if state == 3 and deepest < 0:
-                _add_deepest(manifold, p_a, n, separation, witness)
-            elif state == 3:
-                _put_on_edges(manifold, deepest, p_a, n, separation)
-            if state == 3 or deepest >= 0:
+            if state == 3:
+                _add_edges(manifold, p_a, n, separation, witness, size)
+            if state == 3 or _deepest_clipped(manifold, separation, size) >= 0:
                 counter[SURVIVED] += 1
                 axis[0], axis[1], axis[2] = n
                 note_deepest(scratch.deepest, separation, n, p_a)
@@ -223,12 +237,13 @@ def collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scr
     axis[0], axis[1], axis[2] = n
     if separation <= margin:
         _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, manifold)
-        deepest = _deepest_clipped(manifold, separation, witness, size)
-        if deepest < 0:
-            _add_deepest(manifold, p_a, n, separation, witness)
-        elif witness[0] == EDGES:
-            _put_on_edges(manifold, deepest, p_a, n, separation)
-        elif witness[0] == FACE_A or witness[0] == FACE_B:  # over both hulls, as a deepest vertex need not be
-            p_a = vec3.load(manifold.p_a, deepest)
+        if witness[0] == EDGES:
+            _add_edges(manifold, p_a, n, separation, witness, size)
+        else:
+            deepest = _deepest_clipped(manifold, separation, size)
+            if deepest < 0:
+                _add_deepest(manifold, p_a, n, separation, witness)
+            elif witness[0] == FACE_A or witness[0] == FACE_B:  # over both hulls, as its vertex need not be
+                p_a = vec3.load(manifold.p_a, deepest)
     if not apart:
         note_deepest(scratch.deepest, separation, n, p_a)

@@ -127,7 +127,7 @@ def _find_place(batches, number, taken, own):
 
     A new batch is opened where there is none; -1 where there is no room for one.
     """
-    free = -1
+    free = np.int64(-1)  # typed: a literal would compile what it is passed to once more
     for w in range(WINDOW):
         if batches.open[number, w] < 0:
             free = w if free < 0 else free
@@ -135,9 +135,9 @@ def _find_place(batches, number, taken, own):
             return w
     new = batches.first[number] + batches.count[number]
     if new == batches.last[number]:
-        return -1
+        return np.int64(-1)
     if free < 0:  # the batch that was opened first has waited longest
-        free = 0
+        free = np.int64(WINDOW - 1)
         for w in range(WINDOW):
             free = w if batches.open[number, w] < batches.open[number, free] else free
         _close(batches, number, free, own)
@@ -247,10 +247,9 @@ def _friction_step(row, u1, u2, change, p1, p2, normal):
 
 
 @inlined
-def _push(batches, i, side, own, arm, p, sign, v, velocity, response):
+def _push(members, own, arm, p, sign, v, velocity, response):
     """Add M^-1 J' p to the velocities v of one side's members, for the impulses sign * p at the arms."""
     t = cross(arm, p)
-    members = batches.body[i, side]
     m = gather(response, members, 0)
     n = gather(response, members, LANES)
     v0, v1, v2 = v[0] + sign * (m[0] * p[0]), v[1] + sign * (m[1] * p[1]), v[2] + sign * (m[2] * p[2])
@@ -310,8 +309,8 @@ def sweep_batches(batches, number, own, velocity, response, beta, goes_on):
             n[1] * d0 + t1[1] * d1 + t2[1] * d2,
             n[2] * d0 + t1[2] * d1 + t2[2] * d2,
         )
-        _push(batches, i, 0, own, arm_a, p, one, va, velocity, response)
-        _push(batches, i, 1, own, arm_b, p, zero - one, vb, velocity, response)
+        _push(batches.body[i, 0], own, arm_a, p, one, va, velocity, response)
+        _push(batches.body[i, 1], own, arm_b, p, zero - one, vb, velocity, response)
         across = d1 * d1 + d2 * d2
         k_n, k_t = load(row, K_N), load(row, K_T)
         worst = larger(worst, larger(k_n * absolute(d0), k_t * root(across)))

@@ -36,7 +36,7 @@ from ..settings import OVERLAP_SPEED, RELATIVE_TOLERANCE
 from ..tables import is_short, larger, release, scratch_tables
 from .collision_round import empty_round
 from .contact_events import EventLog
-from .impulse_collisions import Surfaces, empty_collisions, resolve_collisions
+from .impulse_collisions import empty_collisions, resolve_collisions, surfaces_of
 from .impulse_contacts import apply_impulses, warm_start
 from .impulse_energy import EnergyScratch, hold_energy, measure_energy
 from .impulse_guard import PassageGuard
@@ -123,8 +123,7 @@ class ImpulsePipeline:
         self.time = 0.0
         n = len(state.c)
         self.tolerance = min([settings.tolerance, *(RELATIVE_TOLERANCE * model.bound[mobile])])
-        low_bounce = math.sqrt(2.0 * self.gravity_size * self.tolerance)
-        self.surfaces = Surfaces(model.restitution, multiply, low_bounce)
+        self.surfaces = surfaces_of(model.restitution, multiply, self.gravity_size, self.tolerance)
         self.broad_phase = BroadPhase(model, shapes, colliders, trees, state, mobile, apart)
         self.plan = empty_plan(n)
         self.sensor = sensor

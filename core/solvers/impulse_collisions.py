@@ -56,6 +56,11 @@ class Surfaces(NamedTuple):
     low_bounce: float  # [m/s] speed of a bounce that rises by the tolerance
 
 
+def surfaces_of(restitution: np.ndarray, multiply: bool, gravity: float, tolerance: float) -> Surfaces:
+    """How bodies bounce that gravity [m/s^2] pulls, where heights up to the tolerance [m] do not count."""
+    return Surfaces(restitution, multiply, low_bounce=math.sqrt(2.0 * gravity * tolerance))
+
+
 class CollisionScratch(NamedTuple):
     """Working space: motion of bodies through the step."""
 

@@ -9,6 +9,8 @@ Source: Bender & Schmitt 2006, section 3.2: eq. 8 (impulse from the predicted pe
 (rotating arms), condition (2), static friction from the predicted tangential displacement.
 """
 
+import math
+
 from ..collision.contact_set import cores
 from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B
 from ..dynamics.body_state import DYNAMIC
@@ -184,11 +186,24 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
         if max(tilt_a, tilt_b) > FAR_TURN:
             rows.gap[c] = gap_out[c]
             continue
-        turning = tilt_a * vec3.norm(wa) * vec3.norm(ra) + tilt_b * vec3.norm(wb) * vec3.norm(rb)
+        far_a, far_b = vec3.norm(ra), vec3.norm(rb)
+        turning = tilt_a * math.sqrt(turn_a) * far_a + tilt_b * math.sqrt(turn_b) * far_b
         if turning < 0.25 * limit:
             continue
-        qa, qb = _turn(masses, a, wa), _turn(masses, b, wb)
         n = vec3.load(contacts.normal, c)
+        shift = (
+            h * (velocity[a, 0] - velocity[b, 0]),
+            h * (velocity[a, 1] - velocity[b, 1]),
+            h * (velocity[a, 2] - velocity[b, 2]),
+        )
+        separation = contacts.separation[c]
+        straight = separation + h * vec3.dot(n, relative_velocity(velocity, contacts, c))
+        # What a correction, below, is less than: what opens farther than that needs none.
+        moved_by = abs(separation) + vec3.norm(shift) + tilt_a * far_a + tilt_b * far_b
+        opens = gap_out[c] + straight - separation
+        if rows.impulse[c, 0] == 0.0 and opens > max(tilt_a, tilt_b) * moved_by + turning:
+            continue
+        qa, qb = _turn(masses, a, wa), _turn(masses, b, wb)
         if contacts.carrier[c] == CARRIED_BY_A:
             n_end = quat.rotate(qa, n)
         elif contacts.carrier[c] == CARRIED_BY_B:
@@ -198,19 +213,13 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
         back, back_end = vec3.scale(n, -1.0), vec3.scale(n_end, -1.0)
         ra_end = _turned_arm(masses, a, qa, ra, back, back_end)
         rb_end = _turned_arm(masses, b, qb, rb, n, n_end)
-        shift = (
-            h * (velocity[a, 0] - velocity[b, 0]),
-            h * (velocity[a, 1] - velocity[b, 1]),
-            h * (velocity[a, 2] - velocity[b, 2]),
-        )
         # p_a - p_b at the end: the gap at the start along n, moved by both bodies.
         d = vec3.subtract(vec3.subtract(ra_end, ra), vec3.subtract(rb_end, rb))
         moved = vec3.add(shift, d)
-        curved = contacts.separation[c] * vec3.dot(n_end, n) + vec3.dot(n_end, moved)
-        straight = contacts.separation[c] + h * vec3.dot(n, relative_velocity(velocity, contacts, c))
+        curved = separation * vec3.dot(n_end, n) + vec3.dot(n_end, moved)
         correction = curved - straight
         old = rows.gap[c] - gap_out[c]
-        if rows.impulse[c, 0] > 0.0 or gap_out[c] + straight - contacts.separation[c] + correction < 0.0:
+        if rows.impulse[c, 0] > 0.0 or opens + correction < 0.0:
             rows.gap[c] = gap_out[c] + correction
             again = again or abs(correction - old) > limit
     return again

@@ -57,7 +57,9 @@ from .quiet_contacts import RATE as QUIET_RATE
 SWEEP, PACK, PACK_GAPS, BEND = (np.int64(task) for task in range(4))
 ROUND, BETA, GOES_ON, WHOLE, STEP, PUSHED, LIMIT = 0, 1, 2, 3, 4, 5, 6
 
-WHOLE_EVERY = 8
+# Contacts of a set, if so few, are all swept from the beginning. Of others those without an impulse are
+# looked at before the first sweeps and then each WHOLE_EVERY-th.
+FEW, LOOKS_AT_FIRST, WHOLE_EVERY = 64, 2, 8
 BENT = 0.1  # of the tolerance: error of a straight prediction above which arms are rotated
 # Rounds: with the straight prediction only; and up to three more with arms that rotate.
 STRAIGHT, ROUNDS = np.int64(1), np.int64(4)
@@ -189,7 +191,7 @@ def _pack_set(masses, contacts, rows, number, h, push, packed):
     for i in range(first, last):
         c = parts.contact[i]
         a, b = parts.place[contacts.body[c, 0]], parts.place[contacts.body[c, 1]]
-        if rows.impulse[c, 0] > 0.0:
+        if rows.impulse[c, 0] > 0.0 or last - first <= FEW:
             _enter(number, c, a, b, packed)
         else:
             enter_quiet(contacts, quiet, number, c, a, b, gap_rate(rows.gap[c], h, push))
@@ -428,12 +430,14 @@ def _sweep(board, beta, goes_on, whole, masses, contacts, rows, gap, packed, vel
 def _settle(board, settled, max_sweeps, masses, contacts, rows, gap, packed, velocity):
     """Sweep a packed island until it settles; (residual [m], sweeps).
 
-    In a heap in motion most contacts have no impulse and get none: they are looked at before the first sweep,
-    each WHOLE_EVERY-th, and the last: without that nothing can tell that the island has settled.
+    In a heap in motion most contacts have no impulse and get none: they are looked at before the first
+    sweeps, each WHOLE_EVERY-th, and the last: without that nothing can tell that the island has settled.
     """
     last_size, beta, residual, done, whole = 0.0, 0.0, np.inf, 0, False
     while done < max_sweeps and (residual > settled or not whole):
-        whole = done % WHOLE_EVERY == 0 or residual <= settled or done == max_sweeps - 1
+        whole = (
+            done <= LOOKS_AT_FIRST or done % WHOLE_EVERY == 0 or residual <= settled or done == max_sweeps - 1
+        )
         residual, size = _sweep(board, beta, done > 0, whole, masses, contacts, rows, gap, packed, velocity)
         beta = size / last_size if size < last_size else 0.0
         last_size = size

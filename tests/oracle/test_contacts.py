@@ -97,3 +97,40 @@ def test_broad_phase_keeps_all_pairs():
         }
         pairs = broad.pairs.collider[: broad.pairs.counter[0]]
         assert {tuple(p) for p in pairs[pairs[:, 0] >= 0].tolist()} == expected
+
+
+def crossing_edges(tilt):
+    """A cube on its edge along x, one end lower by `tilt` [rad], on the edge along y of a fixed cube."""
+    turn = Rotation.from_rotvec((0.0, tilt, 0.0)) * Rotation.from_rotvec((np.pi / 4, 0.0, 0.0))
+    edge = turn.apply((1.0, 0.0, 0.0))
+    normal = np.cross(edge, (0.0, 1.0, 0.0))  # up
+    middle = np.array([0.5, 0.0, 0.5]) + turn.apply((0.0, 0.5, 0.5)) - 1e-6 * normal
+    x, y, z, w = turn.as_quat()
+    scene = topple.Scene(gravity=(0, 0, 0))
+    scene.add(topple.Body("low", topple.Box((1, 1, 1)), kind="static"))
+    scene.add(
+        topple.Body(
+            "high", topple.Box((1, 1, 1)), position=middle, orientation=(w, x, y, z), friction=0.0,
+            linear_velocity=0.3 * edge + (0.0, 0.2, 0.0),
+        )
+    )  # fmt: skip
+    return scene
+
+
+@pytest.mark.parametrize("tilt", [0.05, 0.2, 0.3])
+def test_two_edges_have_their_own_normal(tilt):
+    """Their contact's normal is along the product of the edges, not that of a face beside one of them.
+
+    A face's, up to acos(.95) away, would let them slide into each other by what it is off.
+    """
+    simulation = Simulation(crossing_edges(tilt), topple.ImpulseSolver(time_step=1e-3))
+    for step in range(20):
+        x, y, z, w = simulation.state.orientation[1][[1, 2, 3, 0]]
+        edge = Rotation.from_quat((x, y, z, w)).apply((1.0, 0.0, 0.0))
+        normal = np.cross(edge, (0.0, 1.0, 0.0))
+        contacts = simulation.contacts
+        deepest = np.argmin(contacts.separation)
+        sign = 1.0 if contacts.body_a[deepest] == 1 else -1.0
+        assert sign * contacts.normal[deepest] @ normal / np.linalg.norm(normal) > 1.0 - 1e-12, step
+        simulation.advance(1e-3)
+    assert simulation.report.max_penetration < 5e-6

@@ -56,7 +56,7 @@ def test_every_contact_is_in_one_set(sides):
     assert sizes.max() < 1.5 * sizes.min()
 
 
-@pytest.mark.parametrize("sides", [(40, 10, 6), (20, 20, 20)])
+@pytest.mark.parametrize("sides", [(40, 20, 6), (20, 20, 20)])
 def test_what_is_swept_at_once_has_no_moving_body_in_common(sides):
     body_of, islands, parts = divided(sides)
     depth = parts.depth[0]
@@ -78,7 +78,7 @@ def test_what_is_swept_at_once_has_no_moving_body_in_common(sides):
 
 
 def test_members_are_the_bodies_of_each_part_then_the_others():
-    body_of, islands, parts = divided((16, 8, 8))
+    body_of, islands, parts = divided((16, 16, 8))
     count = 1 << parts.depth[0]
     assert 1 < count <= PARTS
     start = parts.member_start

@@ -54,6 +54,31 @@ def test_bouncing_ball_at_default_settings(figure):
     figure("apexes, relative", np.abs(found / 0.9 ** (2.0 * np.arange(1, 9)) - 1.0).max(), 1e-2)
 
 
+@pytest.mark.parametrize("time_step", [1e-3, 1 / 240])
+@pytest.mark.parametrize("restitution", [0.5, 0.8])
+def test_a_bounce_lower_than_the_tolerance_is_none(restitution, time_step, figure):
+    """It rises by (e v)^2 / (2 g), e^2 of the way fallen, where that is over the tolerance; else it stays.
+
+    Source: Mirtich 1996 (what counts as rest). To stay is to come to rest within a tenth of the tolerance.
+    """
+    tolerance = topple.ImpulseSolver().tolerance
+    for part in (0.9, 1.1):
+        rise = max(part * tolerance, restitution**2 * (part * 1.05 * G * time_step) ** 2 / (2 * G))
+        height = rise / restitution**2
+        trajectory = topple.simulate(
+            scenes.bouncing_ball(height=height, restitution=restitution, radius=0.1),
+            seconds=np.sqrt(2 * height / G) * (1 + restitution), fps=1 / time_step,
+            solver=topple.ImpulseSolver(time_step=time_step),
+        )  # fmt: skip
+        ball = trajectory.names.index("ball")
+        up = trajectory.linear_velocity[:, ball, 2]
+        reached = (trajectory.position[:, ball, 2] - 0.1 + up**2 / (2 * G))[up > 0.0].max(initial=0.0)
+        if part > 1.0:
+            figure("height of the bounce, less that asked", reached - rise, 0.02 * tolerance, "m")
+        else:
+            figure("height where it should stay", reached, 0.1 * tolerance, "m")
+
+
 def test_elastic_drop(figure):
     """With e = 1 a ball dropped from 5 m comes back to 5 m for ever: v' = -v keeps the energy.
 

@@ -1,0 +1,196 @@
+"""Batches of eight contacts against the same contacts one by one, and what none may have in common."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from topple.dynamics.packed_rows import (
+    ARM_A,
+    ARM_B,
+    DYNAMIC,
+    GIVE,
+    INVERSE,
+    K_N,
+    K_T,
+    SLIP_STEP,
+    STATIC,
+    STICK_11,
+    STICK_12,
+    STICK_22,
+    WIDTH,
+    friction_step,
+    normal_step,
+    packed_velocity,
+    world_impulse,
+)
+from topple.jit import kernel
+from topple.lanes import LANES
+from topple.math3 import vec3
+from topple.solvers.contact_batches import (
+    FEWEST,
+    close_batches,
+    empty_batches,
+    enter_contact,
+    leave_out_small,
+    sweep_batches,
+)
+from topple.solvers.quiet_contacts import MISSING, empty_quiet, enter_quiet, fill_up, look_at_group
+
+
+class Contacts(NamedTuple):
+    """What is read of a contact set."""
+
+    normal: np.ndarray
+    arm: np.ndarray
+
+
+FIRST = np.int64(0)  # typed, as the solver's are
+
+
+@kernel
+def group(batches, body, own, empty, rest):
+    """Enter contacts of these members into the first set; returns how many are left."""
+    left = FIRST
+    for c in range(body.shape[0]):
+        if not enter_contact(batches, FIRST, c, body[c, 0], body[c, 1], own):
+            rest[left] = c
+            left += 1
+    close_batches(batches, FIRST, own)
+    return leave_out_small(batches, FIRST, FIRST, empty, rest, left)
+
+
+@kernel
+def sweep(batches, own, velocity, response, beta, goes_on):
+    """One pass over the first set."""
+    return sweep_batches(batches, FIRST, own, velocity, response, beta, goes_on)
+
+
+@kernel
+def sweep_one_by_one(row, body, impulse, own, velocity, response):
+    """The same of scalars: each contact after the other; returns the largest change."""
+    worst = 0.0
+    for i in range(row.shape[0]):
+        r, a, b = row[i], body[i, 0], body[i, 1]
+        u = packed_velocity(r, velocity[a], velocity[b])
+        p0, p1, p2 = impulse[i, 0], impulse[i, 1], impulse[i, 2]
+        q0 = normal_step(r, u, p0)
+        q1, q2 = friction_step(r, u, q0 - p0, p1, p2, q0)
+        impulse[i, 0], impulse[i, 1], impulse[i, 2] = q0, q1, q2
+        p = world_impulse(r, (q0 - p0, q1 - p1, q2 - p2))
+        for side in range(2):
+            k, arm = body[i, side], ARM_A if side == 0 else ARM_B
+            sign = 1.0 if side == 0 else -1.0
+            if k >= own:
+                continue
+            t = vec3.cross((r[arm], r[arm + 1], r[arm + 2]), p)
+            for m in range(3):
+                velocity[k, m] += sign * (response[k, m] * p[m])
+                change = response[k, 3 + 3 * m] * t[0] + response[k, 4 + 3 * m] * t[1]
+                velocity[k, 3 + m] += sign * (change + response[k, 5 + 3 * m] * t[2])
+        d1, d2 = q1 - p1, q2 - p2
+        worst = max(worst, r[K_N] * abs(q0 - p0), r[K_T] * np.sqrt(d1 * d1 + d2 * d2))
+    return worst
+
+
+@kernel
+def look(contacts, quiet, body, rate, empty, velocity):
+    """Enter all contacts and look at every group."""
+    for c in range(body.shape[0]):
+        enter_quiet(contacts, quiet, FIRST, c, body[c, 0], body[c, 1], rate[c])
+    fill_up(quiet, FIRST, empty)
+    for i in range(quiet.count[0] // LANES):
+        look_at_group(quiet, i, velocity)
+
+
+def heap(own, contacts, *, seed, hub=False):
+    """Members a, b of random contacts; the members from `own` on are fixed. With a hub all touch member 0."""
+    random = np.random.default_rng(seed)
+    a = np.zeros(contacts, np.int64) if hub else random.integers(0, own, contacts)
+    b = random.integers(1 if hub else 0, own + 2, contacts)
+    b[a == b] = own
+    return np.column_stack([a, b])
+
+
+def grouped(body, own):
+    count = own + 2
+    batches, rest = empty_batches(count, len(body)), np.zeros(len(body), np.int64)
+    batches.last[0] = len(batches.contact)
+    left = group(batches, body, own, count, rest)
+    return batches, rest[:left]
+
+
+@pytest.mark.parametrize("hub", [False, True])
+def test_every_contact_has_one_place_and_no_batch_moves_a_body_twice(hub):
+    own = 90
+    body = heap(own, 700, seed=1, hub=hub)
+    batches, rest = grouped(body, own)
+    contact = batches.contact[: batches.count[0]]
+    found = np.concatenate([contact[contact >= 0], rest])
+    assert np.array_equal(np.sort(found), np.arange(len(body)))
+    for i, lanes in enumerate(contact):
+        there = lanes[lanes >= 0]
+        assert len(there) == batches.filled[i] >= FEWEST
+        assert np.array_equal(batches.body[i, :, : len(there)], body[there].T)
+        moved = body[there][body[there] < own]
+        assert len(np.unique(moved)) == len(moved)
+    assert not batches.busy.any()
+    assert len(rest) == (len(body) if hub else len(rest))
+    if not hub:
+        assert len(rest) < 0.05 * len(body)
+        assert (contact >= 0).mean() > 0.9
+
+
+def random_rows(random, count):
+    """Rows whose coefficients are of the right sign and size."""
+    row = random.normal(size=(count, WIDTH))
+    frames = np.linalg.qr(random.normal(size=(count, 3, 3)))[0]
+    row[:, :9] = frames.reshape(count, 9)
+    for k in (GIVE, INVERSE, SLIP_STEP, STICK_11, STICK_22, K_N, K_T):
+        row[:, k] = random.uniform(0.1, 0.5, count)
+    row[:, STICK_12] = random.uniform(-0.05, 0.05, count)
+    row[:, STATIC], row[:, DYNAMIC] = 0.5, random.uniform(0.3, 0.5, count)
+    return row
+
+
+def test_a_sweep_is_that_of_the_contacts_one_after_the_other():
+    own, random = 60, np.random.default_rng(2)
+    body = heap(own, 500, seed=3)
+    batches, _ = grouped(body, own)
+    count = batches.count[0]
+    order = batches.contact[:count][batches.contact[:count] >= 0]
+    row = random_rows(random, len(body))
+    impulse = (
+        np.abs(random.normal(size=(len(body), 3))) * [1.0, 0.2, 0.2] * random.integers(0, 2, (len(body), 1))
+    )
+    for i in range(count):
+        for lane in range(batches.filled[i]):
+            c = batches.contact[i, lane]
+            batches.row[i, :, lane], batches.impulse[i, :, lane] = row[c], impulse[c]
+    velocity, response = np.zeros((own + 3, 8)), np.zeros((own + 3, 16))
+    velocity[:-1, :6] = random.normal(size=(own + 2, 6))
+    response[:own, :12] = random.uniform(0.1, 1.0, (own, 12))
+    plain_velocity, plain_impulse, plain_row = velocity.copy(), impulse[order], row[order]
+    for _ in range(3):
+        worst, _ = sweep(batches, own, velocity, response, 0.0, False)
+        expected = sweep_one_by_one(plain_row, body[order], plain_impulse, own, plain_velocity, response)
+        assert worst == expected
+    np.testing.assert_array_equal(velocity, plain_velocity)
+    filled = batches.contact[:count] >= 0
+    np.testing.assert_array_equal(batches.impulse[:count].transpose(0, 2, 1)[filled], plain_impulse)
+    assert np.count_nonzero(plain_impulse[:, 0]) not in (0, len(order))
+
+
+def test_quiet_contacts_miss_what_their_rates_ask_for():
+    own, random = 40, np.random.default_rng(5)
+    body, rate = heap(own, 101, seed=6), random.normal(size=101)
+    contacts = Contacts(random.normal(size=(101, 3)), random.normal(size=(101, 2, 3)))
+    velocity = np.zeros((own + 3, 8))
+    velocity[:-1, :6] = random.normal(size=(own + 2, 6))
+    quiet = empty_quiet(101)
+    look(contacts, quiet, body, rate, own + 2, velocity)
+    va, vb = velocity[body[:, 0]], velocity[body[:, 1]]
+    turn_a, turn_b = np.cross(va[:, 3:6], contacts.arm[:, 0]), np.cross(vb[:, 3:6], contacts.arm[:, 1])
+    closing = (contacts.normal * (va[:, :3] + turn_a - vb[:, :3] - turn_b)).sum(axis=1)
+    missing = quiet.row[: quiet.count[0] // LANES, MISSING].reshape(-1)
+    np.testing.assert_allclose(missing[:101], rate - closing, rtol=1e-12, atol=1e-12)
+    assert not missing[101:].any()
