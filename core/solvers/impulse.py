@@ -60,7 +60,7 @@ from .impulse_sweeps import packed_contacts
 from .island_parts import SMALLEST
 
 REPAIR_ROUNDS, DEEP = 60, 0.7  # what is deeper than this part of the tolerance is repaired
-REPAIRED, IDLE_ROUNDS = 0.95, 2  # what is squeezed cannot be repaired: rounds that took no such part end it
+REPAIRED, IDLE_ROUNDS = 0.95, 6  # what is squeezed cannot be repaired: rounds that took no such part end it
 REST_SINK, SINK = 0.002, 0.05
 RELEASE_CHANGES = "kind", "inv_mass", "inv_inertia"  # of the model, where an animated body is released
 SOFTEST = 0.1  # compliance of a contact in units of its effective mass' inverse, where gravity is weak
