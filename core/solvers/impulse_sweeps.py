@@ -368,6 +368,8 @@ def _do_piece(board, piece, masses, contacts, rows, gap, packed, velocity):
     elif task == PACK:
         k = sets_before(parts.depth[0], int(number[ROUND])) + piece
         _pack_set(masses, contacts, rows, k, h, push, packed)
+    elif parts.contact_start[piece] == parts.contact_end[piece]:
+        packed.bent[piece] = False  # it was not packed
     elif task == PACK_GAPS:
         _pack_gaps(rows, piece, h, push, packed)
     else:
