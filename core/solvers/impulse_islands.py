@@ -96,7 +96,7 @@ SETTLED, ENOUGH = 1e-2, 1e-1
 # The same for a heap in motion, whose next step will be another, and for other islands of more than MANY
 # contacts in motion: in a heap that breaks up into groups of some hundred Newton's method took three times as
 # long as all the sweeps allowed; where more is left than this, putting positions right takes the gain back.
-ENOUGH_IN_MOTION, ENOUGH_OF_MANY, MANY = 1.0, 0.5, 50
+ENOUGH_IN_MOTION, ENOUGH_OF_MANY, MANY = 0.6, 0.3, 50
 # An island is calm where no contact moves faster than this many times what gravity adds in a step.
 # What sweeps leave there would be seen as a shiver, so it goes to Newton's method at once; a heap, whose
 # iterations each take as long as many sweeps, only where it may come to rest. Below the second speed sweeps
