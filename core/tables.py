@@ -31,21 +31,25 @@ def table(shape: int | tuple[int, ...], dtype: Any = float) -> np.ndarray:
     return np.frombuffer(_pages(mmap.mmap, size), dtype).reshape(shape)
 
 
-def scratch_tables(*wanted: tuple[tuple[int, ...], Any]) -> list[np.ndarray]:
-    """Zeros of these shapes and types, one after the other in pages that `release` gives back."""
+def scratch_tables(*wanted: tuple[tuple[int, ...], Any], sparse: bool = False) -> list[np.ndarray]:
+    """Zeros of these shapes and types, one after the other in pages that `release` gives back.
+
+    Args:
+        sparse: Most of the room stays untouched, in many places: huge pages would take it all.
+    """
     sizes = [math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in wanted]
     starts = [0, *itertools.accumulate(-(-size // CACHE_LINE) * CACHE_LINE for size in sizes)]
-    pages = np.frombuffer(_pages(ScratchPages, max(starts[-1], 1)), np.uint8)
+    pages = np.frombuffer(_pages(ScratchPages, max(starts[-1], 1), not sparse), np.uint8)
     return [
         pages[start : start + size].view(dtype).reshape(shape)
         for start, size, (shape, dtype) in zip(starts, sizes, wanted, strict=False)
     ]
 
 
-def _pages(kind: type[mmap.mmap], size: int) -> mmap.mmap:
+def _pages(kind: type[mmap.mmap], size: int, huge: bool = True) -> mmap.mmap:
     """Memory pages with room for so many bytes, all of them zero."""
     pages = kind(-1, size, **PRIVATE)
-    if size >= HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
+    if huge and size >= HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
         pages.madvise(mmap.MADV_HUGEPAGE)
     return pages
 

@@ -83,7 +83,7 @@ def empty_batches(body_count: int, contact_capacity: int) -> ContactBatches:
     row, impulse, step, direction, body, contact, filled, busy = scratch_tables(
         ((count, WIDTH, LANES), float), by_three, by_three, by_three,
         ((count, 2, LANES), np.int64), ((count, LANES), np.int64), ((count,), np.int64),
-        ((body_count,), np.int64),
+        ((body_count,), np.int64), sparse=True,
     )  # fmt: skip
     return ContactBatches(
         first=np.zeros(SETS, np.int64),

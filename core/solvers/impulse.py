@@ -352,13 +352,12 @@ class ImpulsePipeline:
         )  # fmt: skip
 
     def _resolve_collisions(self, h: float, island_count: int) -> None:
-        speed = self._gravity_speed(h)
-        floor = 0.1 * self.tolerance / h  # where there is no gravity: slower than this is touching
+        # Where there is no gravity what is slower than a tenth of the tolerance in a step is touching.
+        speed = max(self._gravity_speed(h), 0.1 * self.tolerance / h)
         self.crew.run(
             resolve_collisions,
             self.model.kind, self.model.bound, self.surfaces, self.masses, self.plan, self.geometry,
-            self.rows, self.islands, island_count, h, max(speed, floor), self.graph, self.round,
-            self.collisions,
+            self.rows, self.islands, island_count, h, speed, self.graph, self.round, self.collisions,
             alone=self.contact_count < 2 * SMALLEST,
         )  # fmt: skip
 

@@ -79,6 +79,7 @@ class PackedContacts(NamedTuple):
     rest_count: np.ndarray  # (SETS,) how many of each set
     packed_rest: np.ndarray  # (SETS,) and how many of these are packed
     row: np.ndarray  # (c, WIDTH)
+    one: np.ndarray  # (SETS, WIDTH) the row of a contact on its way into a batch
     body: np.ndarray  # (c, 2) members a, b
     impulse: np.ndarray  # [N s] (c, 3)
     step: np.ndarray  # [N s] (c, 3) what the last sweep added
@@ -95,10 +96,13 @@ class PackedContacts(NamedTuple):
 def packed_contacts(body_count: int, contact_capacity: int) -> PackedContacts:
     """Room for so many bodies and contacts; it is filled before it is read."""
     by_three, by_body = ((contact_capacity, 3), float), ((body_count, 6), float)
-    velocity, response, row, impulse, step, direction, body, rest, found, course = scratch_tables(
-        ((body_count + 1, LANES), float), ((body_count + 1, 2 * LANES), float),
-        ((contact_capacity, WIDTH), float), by_three, by_three, by_three,
-        ((contact_capacity, 2), np.int64), ((contact_capacity,), np.int64), by_body, by_body,
+    velocity, response, impulse, step, found, course = scratch_tables(
+        ((body_count + 1, LANES), float), ((body_count + 1, 2 * LANES), float), by_three, by_three,
+        by_body, by_body,
+    )  # fmt: skip
+    row, direction, body, rest = scratch_tables(
+        ((contact_capacity, WIDTH), float), by_three, ((contact_capacity, 2), np.int64),
+        ((contact_capacity,), np.int64), sparse=True,
     )  # fmt: skip
     return PackedContacts(
         empty_parts(body_count, contact_capacity),
@@ -108,6 +112,7 @@ def packed_contacts(body_count: int, contact_capacity: int) -> PackedContacts:
         rest_count=np.zeros(SETS, np.int64),
         packed_rest=np.zeros(SETS, np.int64),
         row=row,
+        one=np.zeros((SETS, WIDTH)),
         body=body,
         impulse=impulse,
         step=step,
@@ -146,11 +151,11 @@ def _pack_active(masses, contacts, rows, number, begun, h, push, packed):
         begun: How many batches of the set are packed already.
     """
     parts, batches, count = packed.parts, packed.batches, 1 << packed.parts.depth[0]
-    first, last = parts.contact_start[number], parts.contact_end[number]
+    first = parts.contact_start[number]
     close_batches(batches, number, parts.member_start[count])
     listed = first + packed.rest_count[number]
     left = leave_out_small(batches, number, begun, parts.member_start[count + 1], packed.rest, listed)
-    row = packed.row[last - 1]  # where there are batches the rest is not as long
+    row = packed.one[number]
     for i in range(batches.first[number] + begun, batches.first[number] + batches.count[number]):
         clear_batch(batches, i)
         for lane in range(batches.filled[i]):
@@ -218,7 +223,7 @@ def _wake_quiet(masses, contacts, rows, number, h, push, packed):
 def _pack_gaps(rows, number, h, push, packed):
     """Pack anew what follows from the gaps of a set."""
     first, batches, quiet = packed.parts.contact_start[number], packed.batches, packed.quiet
-    row = packed.row[packed.parts.contact_end[number] - 1]
+    row = packed.one[number]
     for i in range(batches.first[number], batches.first[number] + batches.count[number]):
         for lane in range(batches.filled[i]):
             _pack_gap(rows, batches.contact[i, lane], h, push, row)

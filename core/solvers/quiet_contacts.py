@@ -32,8 +32,9 @@ def empty_quiet(contact_capacity: int) -> QuietContacts:
     """Room for so many contacts."""
     groups = contact_capacity // LANES + (SETS if contact_capacity >= 2 * SMALLEST else 1)
     contact, body, row = scratch_tables(
-        ((groups, LANES), np.int64), ((groups, 2, LANES), np.int64), ((groups, ROWS, LANES), float)
-    )
+        ((groups, LANES), np.int64), ((groups, 2, LANES), np.int64), ((groups, ROWS, LANES), float),
+        sparse=True,
+    )  # fmt: skip
     return QuietContacts(np.zeros(SETS, np.int64), np.zeros(SETS, np.int64), contact, body, row)
 
 
