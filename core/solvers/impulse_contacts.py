@@ -198,10 +198,13 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
         )
         separation = contacts.separation[c]
         straight = separation + h * vec3.dot(n, relative_velocity(velocity, contacts, c))
-        # What a correction, below, is less than: what opens farther than that needs none.
+        # What a correction, below, is less than: what opens farther than that needs none. Not so of a rim,
+        # whose lowest point can move by more than its body turns.
         moved_by = abs(separation) + vec3.norm(shift) + tilt_a * far_a + tilt_b * far_b
         opens = gap_out[c] + straight - separation
-        if rows.impulse[c, 0] == 0.0 and opens > max(tilt_a, tilt_b) * moved_by + turning:
+        round_axes = vec3.norm(vec3.load(masses.round_axis, a)) + vec3.norm(vec3.load(masses.round_axis, b))
+        far = round_axes == 0.0 and opens > max(tilt_a, tilt_b) * moved_by + turning
+        if far and rows.impulse[c, 0] == 0.0:
             continue
         qa, qb = _turn(masses, a, wa), _turn(masses, b, wb)
         if contacts.carrier[c] == CARRIED_BY_A:
