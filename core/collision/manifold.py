@@ -26,6 +26,7 @@ CUT = 1 << 23  # tags from here on are of points made by cutting
 FLUSH = 1e-6
 TIE = 1e-6  # of the size: by less than this no candidate is better than an earlier one
 KEPT = 1.05  # how much better than a point of the last step another must be to take its place
+MOST_LOADED = 3  # points kept for their load: the last tells how far the contact reaches
 HIGH = 0.05  # of the size: a candidate so much higher than the deepest counts half
 
 
@@ -206,15 +207,44 @@ def _outermost(scratch, flat, size):
 
 
 @inlined
-def reduce_candidates(scratch, feature, feature_count, flat, size):
-    """Choose at most MAX_POINTS candidates: one of the deepest, then those that span the widest area.
+def _choose(scratch, kept, i):
+    """Choose candidate `i` unless it is; returns the number chosen."""
+    for k in range(kept):
+        if scratch.chosen[k] == i:
+            return kept
+    scratch.chosen[kept] = i
+    return kept + 1
+
+
+@inlined
+def _choose_loaded(scratch, kept, feature, impulse, feature_count, near):
+    """Choose what bore a load in the last step and is near the deepest still, up to MOST_LOADED in all."""
+    deepest = np.inf
+    for i in range(scratch.count[0]):
+        deepest = min(deepest, scratch.separation[i])
+    for j in range(feature_count):
+        p = vec3.load(impulse, j)
+        for i in range(scratch.count[0]):
+            if kept == MOST_LOADED or vec3.dot(p, p) == 0.0:
+                break
+            if feature[j] == scratch.feature[i] and scratch.separation[i] <= deepest + near:
+                kept = _choose(scratch, kept, i)
+                break
+    return kept
+
+
+@inlined
+def reduce_candidates(scratch, feature, impulse, feature_count, flat, near, size):
+    """Choose at most MAX_POINTS candidates: one of the deepest, those that bear a load, and the outermost.
 
     Two cubes that lie on each other meet in an octagon; which four corners stand for it must not change
-    with every tremor, for their loads would have to be found anew.
+    with every tremor, for their loads would have to be found anew. Where they touch along one side of it,
+    what bears the load there must not have to make room for what is farther out and does not touch.
 
     Args:
-        feature, feature_count: Features of the last step's points, which are preferred.
+        feature, impulse, feature_count: Of the last step's points, which are preferred.
         flat: Differences in depth that do not count [m].
+        near: How much higher than the deepest a point may be and bear a load [m].
         size: Of the smaller body [m].
 
     Returns:
@@ -234,24 +264,24 @@ def reduce_candidates(scratch, feature, feature_count, flat, size):
         d = scratch.merit[i] * vec3.norm(vec3.subtract(vec3.load(scratch.p_a, i), a))
         if _better(d, best, tie):
             second, best = i, d
+    kept = _choose(scratch, np.int64(0), first)
     if second == first:
-        scratch.chosen[0] = first
-        return 1
+        return kept
+    kept = _choose_loaded(scratch, kept, feature, impulse, feature_count, near)
+    kept = _choose(scratch, kept, second)
     ab = vec3.subtract(vec3.load(scratch.p_a, second), a)
     across = vec3.cross(vec3.load(scratch.normal, first), ab)
-    high, low, most, least = -1, -1, tie * best, tie * best
+    high, low, most, least = np.int64(-1), np.int64(-1), tie * best, tie * best
     for i in range(count):
         h = scratch.merit[i] * vec3.dot(across, vec3.subtract(vec3.load(scratch.p_a, i), a))
         if _better(h, most, tie * best):
             high, most = i, h
         if _better(-h, least, tie * best):
             low, least = i, -h
-    scratch.chosen[0], scratch.chosen[1] = first, second
-    kept = 2
-    if high >= 0:
-        scratch.chosen[kept] = high
-        kept += 1
-    if low >= 0:
-        scratch.chosen[kept] = low
-        kept += 1
+    if least > most:
+        high, low = low, high
+    if high >= 0 and kept < MAX_POINTS:
+        kept = _choose(scratch, kept, high)
+    if low >= 0 and kept < MAX_POINTS:
+        kept = _choose(scratch, kept, low)
     return kept

@@ -151,8 +151,9 @@ def _store_points(
     """
     manifold, found, impulse, room = scratch.manifold, scratch.found, scratch.impulse, pairs.room[slot]
     kept = reduce_candidates(
-        manifold, pairs.feature[room], np.int64(pairs.point_count[slot]), FLAT * slack, size
-    )
+        manifold, pairs.feature[room], pairs.impulse[room], np.int64(pairs.point_count[slot]), FLAT * slack,
+        slack, size,
+    )  # fmt: skip
     for c in range(kept):
         i = manifold.chosen[c]
         separation = manifold.separation[i]

@@ -27,7 +27,7 @@ from ..dynamics.packed_rows import (
 from ..jit import inlined, inner
 from ..math3 import vec3
 from ..tables import scratch_tables
-from .impulse_sweeps import PackedContacts
+from .packed_contacts import PackedContacts
 
 MAX_SWEEPS = 60
 # In a round of more than MANY contacts sweeps end when none changes a velocity by more than this part of what

@@ -71,6 +71,7 @@ class ContactBatches(NamedTuple):
     impulse: np.ndarray  # [N s] (b, 3, LANES)
     step: np.ndarray  # [N s] (b, 3, LANES) what the last sweep added
     direction: np.ndarray  # [N s] (b, 3, LANES) of the conjugate gradients that speed up sweeps
+    change: np.ndarray  # [m] (b,) largest change of a contact in the last sweep over all
     open: np.ndarray  # (SETS, WINDOW) batches being filled, -1 where there is none
     busy: np.ndarray  # (members,) in which of them each own body is, a bit each; zero between groupings
 
@@ -80,10 +81,10 @@ def empty_batches(body_count: int, contact_capacity: int) -> ContactBatches:
     sets = SETS if contact_capacity >= 2 * SMALLEST else 1
     count = _room_before(contact_capacity, sets)
     by_three = ((count, 3, LANES), float)
-    row, impulse, step, direction, body, contact, filled, busy = scratch_tables(
+    row, impulse, step, direction, body, contact, filled, busy, change = scratch_tables(
         ((count, WIDTH, LANES), float), by_three, by_three, by_three,
         ((count, 2, LANES), np.int64), ((count, LANES), np.int64), ((count,), np.int64),
-        ((body_count,), np.int64), sparse=True,
+        ((body_count,), np.int64), ((count,), float), sparse=True,
     )  # fmt: skip
     return ContactBatches(
         first=np.zeros(SETS, np.int64),
@@ -96,6 +97,7 @@ def empty_batches(body_count: int, contact_capacity: int) -> ContactBatches:
         impulse=impulse,
         step=step,
         direction=direction,
+        change=change,
         open=np.full((SETS, WINDOW), -1),
         busy=busy,
     )
@@ -260,23 +262,29 @@ def _push(members, own, arm, p, sign, v, velocity, response):
 
 
 @merged
-def sweep_batches(batches, number, own, velocity, response, beta, goes_on):
-    """One Gauss-Seidel pass over the batches of a set, by its number.
+def sweep_batches(batches, number, own, velocity, response, beta, goes_on, least):
+    """One Gauss-Seidel pass over the batches of a set, by its number, or over those that still change.
 
     Args:
         own: How many members are the island's own.
         velocity, response: Of members, shapes (members, 8) and (members, 16): see `PackedContacts`.
         beta, goes_on: How far to go on along the direction of the last sweeps, and whether there were any.
+        least: Only batches are swept that changed by so much in the last sweep over all [m]; 0: all.
 
     Returns:
-        (largest change of a contact [m], sum of all [N m s]): see `sweep_set` in impulse_sweeps.py.
+        (largest change of a contact [m], sum of all [N m s]): see `_sweep_set` in impulse_sweeps.py.
     """
     zero, one, factor = fill(0.0), fill(1.0), fill(beta)
     worst, size, first = zero, zero, batches.first[number]
     for i in range(first, first + batches.count[number]):
+        if least > 0.0 and batches.change[i] < least:
+            continue
         row, impulse, step = batches.row[i], batches.impulse[i], batches.step[i]
         if goes_on:
             _go_on(batches, i, factor)
+        else:
+            for m in range(3):
+                store(batches.direction[i], m, zero)
         p0, p1, p2 = load(impulse, 0), load(impulse, 1), load(impulse, 2)
         va, vb = gather(velocity, batches.body[i, 0], 0), gather(velocity, batches.body[i, 1], 0)
         arm_a = load(row, ARM_A), load(row, ARM_A + 1), load(row, ARM_A + 2)
@@ -292,6 +300,8 @@ def sweep_batches(batches, number, own, velocity, response, beta, goes_on):
         if not (any_of(q0 > zero) or any_of(absolute(p0) > zero)):
             for m in range(3):
                 store(step, m, zero)
+            if least == 0.0:
+                batches.change[i] = 0.0
             continue
         t1 = load(row, FRAME + 3), load(row, FRAME + 4), load(row, FRAME + 5)
         t2 = load(row, FRAME + 6), load(row, FRAME + 7), load(row, FRAME + 8)
@@ -313,6 +323,18 @@ def sweep_batches(batches, number, own, velocity, response, beta, goes_on):
         _push(batches.body[i, 1], own, arm_b, p, zero - one, vb, velocity, response)
         across = d1 * d1 + d2 * d2
         k_n, k_t = load(row, K_N), load(row, K_T)
-        worst = larger(worst, larger(k_n * absolute(d0), k_t * root(across)))
+        change = larger(k_n * absolute(d0), k_t * root(across))
+        if least == 0.0:
+            batches.change[i] = largest(change)
+        worst = larger(worst, change)
         size = size + (k_n * (d0 * d0) + k_t * across)
     return largest(worst), total(size)
+
+
+@inner
+def count_changing(batches, number, least):
+    """How many batches of a set changed by at least so much in the last sweep over all [m]."""
+    count, first = 0, batches.first[number]
+    for i in range(first, first + batches.count[number]):
+        count += batches.change[i] >= least
+    return count

@@ -56,8 +56,8 @@ from .impulse_settings import ImpulseSolver
 from .impulse_settle import IN_MOTION
 from .impulse_squeezed import follow_mean
 from .impulse_start import preload, start_at_rest
-from .impulse_sweeps import packed_contacts
 from .island_parts import SMALLEST
+from .packed_contacts import packed_contacts
 
 REPAIR_ROUNDS, DEEP = 60, 0.7  # what is deeper than this part of the tolerance is repaired
 REPAIRED, IDLE_ROUNDS = 0.95, 6  # what is squeezed cannot be repaired: rounds that took no such part end it

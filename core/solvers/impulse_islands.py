@@ -18,7 +18,7 @@ from .impulse_newton import (
     set_limits,
     solve_island,
 )
-from .impulse_rest import copy_solution, fastest_contact, hold, is_at_rest
+from .impulse_rest import REST_SPEED, copy_solution, fastest_contact, hold, is_at_rest, typical_contact
 from .impulse_settle import (
     LARGE,
     leave_out_inertia,
@@ -33,10 +33,10 @@ from .impulse_sweeps import (
     BENT,
     ROUNDS,
     STRAIGHT,
-    PackedContacts,
     help_sweeps,
     sweep_island,
 )
+from .packed_contacts import PackedContacts
 
 OPEN, DONE, SWEEPS_ONLY = 0, 1, 2  # SolveScratch.outcome
 SWEEPS, NEWTON, UNSETTLED, RESIDUAL = 0, 1, 2, 3  # entries of a report
@@ -99,9 +99,13 @@ SETTLED, ENOUGH = 1e-2, 1e-1
 ENOUGH_IN_MOTION, ENOUGH_OF_MANY, MANY = 0.6, 0.3, 50
 # An island is calm where no contact moves faster than this many times what gravity adds in a step.
 # What sweeps leave there would be seen as a shiver, so it goes to Newton's method at once; a heap, whose
-# iterations each take as long as many sweeps, only where it may come to rest. Below the second speed sweeps
-# go on until what they leave is no hindrance to that.
-CALM, SOON_CALM = 2.0, 50.0
+# iterations each take as long as many sweeps, only where it may come to rest.
+CALM = 2.0
+# What sweeps leave in a heap is where its next step starts, so it would keep moving by that much: they go on
+# until they leave at most this part of the way its contacts typically move in the step.
+# Where that is less than in motion the steps are alike, and all further ones are cheaper for the sweeps that
+# end the shiver: so many times the sweeps allowed.
+OF_MOTION, PATIENCE = 0.3, 4
 # Velocity error that Newton's method leaves, times the step, in parts of the tolerance.
 NEWTON_ACCURACY = 1e-3
 NEWTON_ROUNDS = 4
@@ -219,17 +223,18 @@ def sweep_islands(
             continue
         settled, enough = SETTLED * tolerance, ENOUGH * tolerance
         chain = loops == 0 and islands.body_start[island + 1] - islands.body_start[island] > SHORT
-        most = min(FIRST_OF_CHAIN if chain else FIRST_SWEEPS, max_sweeps)
+        most = max_sweeps if only else min(FIRST_OF_CHAIN if chain else FIRST_SWEEPS, max_sweeps)
         if heap and not calm:
             only, enough = True, ENOUGH_IN_MOTION * tolerance
-            settled = enough
-            if speed < SOON_CALM * gravity_speed:  # or it would never be calm
-                settled = min(enough, 0.25 * CALM * gravity_speed * h)
+            typical = typical_contact(contacts, islands.order, first, last, mean)
+            finest = min(settled, 0.25 * REST_SPEED * gravity_speed * h)  # or it would never be at rest
+            settled = min(max(finest, OF_MOTION * h * typical), enough)
+            most = max_sweeps if settled == enough else PATIENCE * max_sweeps
         elif last - first > MANY and not calm:
             enough, most = ENOUGH_OF_MANY * tolerance, max_sweeps
         residual, sweeps = sweep_island(
             masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS, settled,
-            max_sweeps if only else most, solve.gap, packed, mean, board,
+            most, solve.gap, packed, mean, board,
         )  # fmt: skip
         report[SWEEPS] += sweeps
         if residual <= enough or only:

@@ -16,6 +16,9 @@ from .impulse_newton import island_gradient, set_limits
 REST_SPEED, REST_FORCE = 2e-2, 2e-3
 SAME = 1e-9  # and an impulse is that of the last step where it differs by less than this part of gravity
 
+# [m^2/s^2] below which squared speeds are all the same, and a product of such that leaves room for one more.
+NO_SPEED, TINY = 1e-24, 1e-250
+
 
 @inner
 def is_slow(islands, island, velocity, limit):
@@ -47,6 +50,18 @@ def fastest_contact(contacts, order, first, last, velocity):
         u = relative_velocity(velocity, contacts, order[i])
         fastest = max(fastest, vec3.dot(u, u))
     return math.sqrt(fastest)
+
+
+@inner
+def typical_contact(contacts, order, first, last, velocity):
+    """Geometric mean of the relative velocities at an island's contacts [m/s]: few fast ones hardly count."""
+    total, product = 0.0, 1.0
+    for i in range(first, last):
+        u = relative_velocity(velocity, contacts, order[i])
+        product *= vec3.dot(u, u) + NO_SPEED
+        if not TINY < product < 1.0 / TINY:
+            total, product = total + math.log(product), 1.0
+    return math.exp(0.5 * (total + math.log(product)) / (last - first))
 
 
 @merged

@@ -13,6 +13,7 @@ consequence there, is left as a hundredth, for bodies that no spring holds. In t
 rest. Where they have no solution near by, the island moves on as it would have.
 """
 
+import math
 from typing import NamedTuple
 
 from ..dynamics.contact_rows import PUSH
@@ -23,8 +24,8 @@ from .impulse_rest import REST_FORCE, REST_SPEED, fastest_body, fastest_contact,
 # next slower than this part of what gravity adds in a step: impulses that are out of balance jolt them.
 STILL = 0.25
 # In an island of more than so many contacts it takes many iterations. Where it came to nothing there, it is
-# not tried again for some steps.
-LARGE, WAIT = 400, 20
+# not tried again for so long [s].
+LARGE, WAIT = 400, 0.25
 LONGER = 100.0  # how many times longer the step is taken for
 TOUCHING = -1e-300  # [m] gap of an open contact, so that its spring gives like one that is closed
 
@@ -107,7 +108,7 @@ def settle(contacts, rows, islands, island, h, gravity_speed, tolerance, equilib
     near = way <= equilibrium.far * tolerance
     if not (balanced and near and is_slow(islands, island, mean, equilibrium.inertia * gravity_speed)):
         for k in range(islands.body_start[island], islands.body_start[island + 1]):
-            solve.wait[islands.body[k]] = WAIT if last - first > LARGE else 0
+            solve.wait[islands.body[k]] = math.ceil(WAIT / h) if last - first > LARGE else 0
         return False
     scale = LONGER if way <= tolerance else LONGER * tolerance / way
     for k in range(islands.body_start[island], islands.body_start[island + 1]):

@@ -1,9 +1,5 @@
 """Gauss-Seidel on the contacts of one island, in the order of the island, part after part where it is large.
 
-What a sweep needs lies packed (`packed_rows`), contact after contact as they are swept: a contact takes a
-third of the time it takes from the rows of the step, which lie in the order of the pairs. What is packed is
-made for one step and lasts no longer: it is more than all the rest that a contact needs.
-
 The threads of a crew share the parts of an island (`island_parts`): whoever leads calls `sweep_island`, the
 others `help_sweeps`.
 
@@ -11,269 +7,38 @@ Source: Bender & Schmitt 2006, section 3.2.
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from ..crew import LEADER, TASK, next_piece, piece_done, put_up, wait_for_all
-from ..dynamics.contact_rows import PUSH, normal_compliance
-from ..dynamics.packed_rows import (
-    ANCHOR_1,
-    ANCHOR_2,
-    GIVE,
-    INVERSE,
-    K_N,
-    K_T,
-    RATE,
-    WIDTH,
-    friction_step,
-    normal_step,
-    pack_normal,
-    pack_row,
-    packed_velocity,
-    world_impulse,
-)
+from ..dynamics.packed_rows import K_N, K_T, friction_step, normal_step, packed_velocity, world_impulse
 from ..jit import inlined, inner, merged
-from ..lanes import LANES
 from ..math3 import vec3
-from ..tables import scratch_tables
-from .contact_batches import (
-    ContactBatches,
-    clear_batch,
-    close_batches,
-    empty_batches,
-    enter_contact,
-    leave_out_small,
-    room_before,
-    sweep_batches,
+from .contact_batches import count_changing, sweep_batches
+from .impulse_contacts import bend
+from .island_parts import divide_island, sets_before
+from .packed_contacts import (
+    pack_bodies,
+    pack_gaps,
+    pack_set,
+    unpack_impulses,
+    unpack_velocities,
+    wake_quiet,
 )
-from .impulse_contacts import bend, gap_rate
-from .island_parts import SETS, IslandParts, divide_island, empty_parts, sets_before
-from .quiet_contacts import MISSING, QuietContacts, empty_quiet, enter_quiet, fill_up, look_at_group, take_out
-from .quiet_contacts import RATE as QUIET_RATE
 
 # Tasks on the board (typed: literals would compile what they are passed to once more for each), and what they
 # have to know: see `_do_piece`.
 SWEEP, PACK, PACK_GAPS, BEND = (np.int64(task) for task in range(4))
-ROUND, BETA, GOES_ON, WHOLE, STEP, PUSHED, LIMIT = 0, 1, 2, 3, 4, 5, 6
+ROUND, BETA, GOES_ON, WHOLE, STEP, PUSHED, LIMIT, LEAST = range(8)
 
-# Contacts of a set, if so few, are all swept from the beginning. Of others those without an impulse are
-# looked at before the first sweeps and then each WHOLE_EVERY-th.
-FEW, LOOKS_AT_FIRST, WHOLE_EVERY = 64, 2, 8
+# Contacts without an impulse are looked at before the first sweeps and then each WHOLE_EVERY-th.
+LOOKS_AT_FIRST, WHOLE_EVERY = 2, 8
+# Where at most SOME of the batches still change by this part of what sweeps end with, these alone are swept,
+# as often or until they change by no more than LEFT of it.
+CHANGING, SOME, LEFT = 0.25, 0.4, 0.5
 BENT = 0.1  # of the tolerance: error of a straight prediction above which arms are rotated
 # Rounds: with the straight prediction only; and up to three more with arms that rotate.
 STRAIGHT, ROUNDS = np.int64(1), np.int64(4)
-
-
-class PackedContacts(NamedTuple):
-    """Contacts and bodies of one island, in the order of its parts; impulses in the contact frame.
-
-    Of each set contacts that have an impulse are in batches, and the rest of them, from its first place on,
-    one by one; those that have none are apart.
-    """
-
-    parts: IslandParts
-    batches: ContactBatches
-    quiet: QuietContacts
-    rest: np.ndarray  # (c,) contact indices
-    rest_count: np.ndarray  # (SETS,) how many of each set
-    packed_rest: np.ndarray  # (SETS,) and how many of these are packed
-    row: np.ndarray  # (c, WIDTH)
-    one: np.ndarray  # (SETS, WIDTH) the row of a contact on its way into a batch
-    body: np.ndarray  # (c, 2) members a, b
-    impulse: np.ndarray  # [N s] (c, 3)
-    step: np.ndarray  # [N s] (c, 3) what the last sweep added
-    direction: np.ndarray  # [N s] (c, 3) of the conjugate gradients that speed up sweeps
-    velocity: np.ndarray  # (members + 1, 8) two of them for room; the last member is that of empty lanes
-    response: np.ndarray  # (members + 1, 16) inverse mass by axis, inverse inertia, and room
-    found: np.ndarray  # (members, 6) velocities before the last sweep
-    course: np.ndarray  # (members, 6) what the direction changes velocities by
-    worst: np.ndarray  # [m] (SETS,) what the last sweep over each set returned
-    size: np.ndarray  # [N m s] (SETS,)
-    bent: np.ndarray  # (SETS,) whether each piece of BEND corrected a gap
-
-
-def packed_contacts(body_count: int, contact_capacity: int) -> PackedContacts:
-    """Room for so many bodies and contacts; it is filled before it is read."""
-    by_three, by_body = ((contact_capacity, 3), float), ((body_count, 6), float)
-    velocity, response, impulse, step, found, course = scratch_tables(
-        ((body_count + 1, LANES), float), ((body_count + 1, 2 * LANES), float), by_three, by_three,
-        by_body, by_body,
-    )  # fmt: skip
-    row, direction, body, rest = scratch_tables(
-        ((contact_capacity, WIDTH), float), by_three, ((contact_capacity, 2), np.int64),
-        ((contact_capacity,), np.int64), sparse=True,
-    )  # fmt: skip
-    return PackedContacts(
-        empty_parts(body_count, contact_capacity),
-        empty_batches(body_count, contact_capacity),
-        empty_quiet(contact_capacity),
-        rest=rest,
-        rest_count=np.zeros(SETS, np.int64),
-        packed_rest=np.zeros(SETS, np.int64),
-        row=row,
-        one=np.zeros((SETS, WIDTH)),
-        body=body,
-        impulse=impulse,
-        step=step,
-        direction=direction,
-        velocity=velocity,
-        response=response,
-        found=found,
-        course=course,
-        worst=np.zeros(SETS),
-        size=np.zeros(SETS),
-        bent=np.zeros(SETS, np.bool_),
-    )
-
-
-@inlined
-def _pack_gap(rows, c, h, push, row):
-    """What a change of the gap changes."""
-    gap = rows.gap[c]
-    pack_normal(rows.K_nn[c], normal_compliance(rows, c), gap_rate(gap, h, push), row)
-
-
-@inner
-def _pack_row(masses, contacts, rows, c, h, push, row):
-    """Pack contact `c`."""
-    s = PUSH * rows.compliance[c]
-    pack_row(masses, contacts, rows, c, s, h, row)
-    _pack_gap(rows, c, h, push, row)
-    row[ANCHOR_1], row[ANCHOR_2] = s * rows.before[c, 1], s * rows.before[c, 2]
-
-
-@inner
-def _pack_active(masses, contacts, rows, number, begun, h, push, packed):
-    """Close the batches of a set that were filled and pack their contacts, and those that found no place.
-
-    Args:
-        begun: How many batches of the set are packed already.
-    """
-    parts, batches, count = packed.parts, packed.batches, 1 << packed.parts.depth[0]
-    first = parts.contact_start[number]
-    close_batches(batches, number, parts.member_start[count])
-    listed = first + packed.rest_count[number]
-    left = leave_out_small(batches, number, begun, parts.member_start[count + 1], packed.rest, listed)
-    row = packed.one[number]
-    for i in range(batches.first[number] + begun, batches.first[number] + batches.count[number]):
-        clear_batch(batches, i)
-        for lane in range(batches.filled[i]):
-            c = batches.contact[i, lane]
-            _pack_row(masses, contacts, rows, c, h, push, row)
-            for k in range(WIDTH):
-                batches.row[i, k, lane] = row[k]
-            for k in range(3):
-                batches.impulse[i, k, lane] = rows.impulse[c, k]
-    for i in range(first + packed.packed_rest[number], left):
-        c = packed.rest[i]
-        _pack_row(masses, contacts, rows, c, h, push, packed.row[i])
-        for k in range(3):
-            packed.impulse[i, k] = rows.impulse[c, k]
-            packed.step[i, k], packed.direction[i, k] = 0.0, 0.0
-        for side in range(2):
-            packed.body[i, side] = parts.place[contacts.body[c, side]]
-    packed.rest_count[number] = packed.packed_rest[number] = left - first
-
-
-@inlined
-def _enter(number, c, a, b, packed):
-    """Enter contact `c` of members a and b into a batch of a set, or where there is none among the rest."""
-    own = packed.parts.member_start[1 << packed.parts.depth[0]]
-    if not enter_contact(packed.batches, number, c, a, b, own):
-        packed.rest[packed.parts.contact_start[number] + packed.rest_count[number]] = c
-        packed.rest_count[number] += 1
-
-
-@inner
-def _pack_set(masses, contacts, rows, number, h, push, packed):
-    """Pack the contacts of a set, with the impulses they have now."""
-    parts, batches, quiet = packed.parts, packed.batches, packed.quiet
-    first, last = parts.contact_start[number], parts.contact_end[number]
-    batches.first[number], batches.last[number] = room_before(first, number), room_before(last, number + 1)
-    batches.count[number], quiet.count[number], quiet.first[number] = 0, 0, first // LANES + number
-    packed.rest_count[number], packed.packed_rest[number] = 0, 0
-    for i in range(first, last):
-        c = parts.contact[i]
-        a, b = parts.place[contacts.body[c, 0]], parts.place[contacts.body[c, 1]]
-        if rows.impulse[c, 0] > 0.0 or last - first <= FEW:
-            _enter(number, c, a, b, packed)
-        else:
-            enter_quiet(contacts, quiet, number, c, a, b, gap_rate(rows.gap[c], h, push))
-    fill_up(quiet, number, parts.member_start[(1 << parts.depth[0]) + 1])
-    _pack_active(masses, contacts, rows, number, np.int64(0), h, push, packed)
-
-
-@inner
-def _wake_quiet(masses, contacts, rows, number, h, push, packed):
-    """Pack those of a set's quiet contacts that close too fast."""
-    quiet, begun, woken = packed.quiet, packed.batches.count[number], False
-    for i in range(quiet.first[number], quiet.first[number] + quiet.count[number] // LANES):
-        if not look_at_group(quiet, i, packed.velocity):
-            continue
-        for lane in range(LANES):
-            if quiet.row[i, MISSING, lane] > 0.0:
-                woken, a, b = True, quiet.body[i, 0, lane], quiet.body[i, 1, lane]
-                _enter(number, take_out(quiet, i, lane), a, b, packed)
-    if woken:
-        _pack_active(masses, contacts, rows, number, begun, h, push, packed)
-
-
-@inner
-def _pack_gaps(rows, number, h, push, packed):
-    """Pack anew what follows from the gaps of a set."""
-    first, batches, quiet = packed.parts.contact_start[number], packed.batches, packed.quiet
-    row = packed.one[number]
-    for i in range(batches.first[number], batches.first[number] + batches.count[number]):
-        for lane in range(batches.filled[i]):
-            _pack_gap(rows, batches.contact[i, lane], h, push, row)
-            for k in (RATE, GIVE, INVERSE):
-                batches.row[i, k, lane] = row[k]
-    for i in range(first, first + packed.rest_count[number]):
-        _pack_gap(rows, packed.rest[i], h, push, packed.row[i])
-    for i in range(quiet.first[number], quiet.first[number] + quiet.count[number] // LANES):
-        for lane in range(LANES):
-            if quiet.contact[i, lane] >= 0:
-                quiet.row[i, QUIET_RATE, lane] = gap_rate(rows.gap[quiet.contact[i, lane]], h, push)
-
-
-@inner
-def _unpack_impulses(number, packed, impulse):
-    """Take the impulses of a set's contacts back."""
-    first, batches = packed.parts.contact_start[number], packed.batches
-    for i in range(batches.first[number], batches.first[number] + batches.count[number]):
-        for lane in range(batches.filled[i]):
-            for k in range(3):
-                impulse[batches.contact[i, lane], k] = batches.impulse[i, k, lane]
-    for i in range(first, first + packed.rest_count[number]):
-        for k in range(3):
-            impulse[packed.rest[i], k] = packed.impulse[i, k]
-
-
-@merged
-def _pack_bodies(masses, velocity, packed):
-    """Pack the members of an island."""
-    parts = packed.parts
-    count = parts.member_start[(1 << parts.depth[0]) + 1]
-    packed.velocity[count], packed.response[count] = 0.0, 0.0
-    for k in range(count):
-        body = parts.member[k]
-        for m in range(6):
-            packed.velocity[k, m] = velocity[body, m]
-            packed.course[k, m] = 0.0
-        for m in range(3):
-            packed.response[k, m] = masses.inv_mass[body, m]
-        for m in range(9):
-            packed.response[k, 3 + m] = masses.inv_I[body, m]
-
-
-@merged
-def _unpack_velocities(packed, velocity):
-    """Take the velocities of an island's own bodies back."""
-    parts = packed.parts
-    for k in range(parts.member_start[1 << parts.depth[0]]):
-        for m in range(6):
-            velocity[parts.member[k], m] = packed.velocity[k, m]
 
 
 @inlined
@@ -296,6 +61,8 @@ def _sweep_rest(packed, number, beta, goes_on):
             d = beta * packed.direction[i, m]
             packed.direction[i, m] = d + packed.step[i, m]
             packed.impulse[i, m] += d
+        for m in range(0 if goes_on else 3):
+            packed.direction[i, m] = 0.0
         row = packed.row[i]
         a, b = packed.body[i, 0], packed.body[i, 1]
         u = packed_velocity(row, packed.velocity[a], packed.velocity[b])
@@ -330,7 +97,7 @@ def _go_on(packed, first, last, beta, goes_on):
 
     Args:
         first, last: Members.
-        goes_on: Whether there was a sweep before.
+        goes_on: Whether there was a sweep before, over the same contacts.
     """
     for k in range(first, last):
         for m in range(6):
@@ -338,11 +105,13 @@ def _go_on(packed, first, last, beta, goes_on):
                 d = beta * packed.course[k, m]
                 packed.course[k, m] = d + packed.velocity[k, m] - packed.found[k, m]
                 packed.velocity[k, m] += d
+            else:
+                packed.course[k, m] = 0.0
             packed.found[k, m] = packed.velocity[k, m]
 
 
 @merged
-def _sweep_set(masses, contacts, rows, packed, number, piece, h, push, beta, goes_on, whole):
+def _sweep_set(masses, contacts, rows, packed, number, piece, h, push, beta, goes_on, whole, least):
     """Sweep a set of a round, by the numbers of both; in the first, of parts, their bodies go on before.
 
     Written are the largest change of a contact [m] and the sum of all [N m s]: the first of the relative
@@ -354,8 +123,10 @@ def _sweep_set(masses, contacts, rows, packed, number, piece, h, push, beta, goe
         _go_on(packed, parts.member_start[piece], parts.member_start[piece + 1], beta, goes_on)
     k, own = sets_before(parts.depth[0], number) + piece, parts.member_start[1 << parts.depth[0]]
     if whole:
-        _wake_quiet(masses, contacts, rows, k, h, push, packed)
-    worst, size = sweep_batches(packed.batches, k, own, packed.velocity, packed.response, beta, goes_on)
+        wake_quiet(masses, contacts, rows, k, h, push, packed)
+    worst, size = sweep_batches(
+        packed.batches, k, own, packed.velocity, packed.response, beta, goes_on, least
+    )
     worst_of_rest, size_of_rest = _sweep_rest(packed, k, beta, goes_on)
     packed.worst[k], packed.size[k] = max(worst, worst_of_rest), size + size_of_rest
 
@@ -368,17 +139,17 @@ def _do_piece(board, piece, masses, contacts, rows, gap, packed, velocity):
     if task == SWEEP:
         _sweep_set(
             masses, contacts, rows, packed, int(number[ROUND]), piece, h, push, number[BETA],
-            number[GOES_ON] > 0.0, number[WHOLE] > 0.0,
+            number[GOES_ON] > 0.0, number[WHOLE] > 0.0, number[LEAST],
         )  # fmt: skip
     elif task == PACK:
         k = sets_before(parts.depth[0], int(number[ROUND])) + piece
-        _pack_set(masses, contacts, rows, k, h, push, packed)
+        pack_set(masses, contacts, rows, k, h, push, packed)
     elif parts.contact_start[piece] == parts.contact_end[piece]:
         packed.bent[piece] = False  # it was not packed
     elif task == PACK_GAPS:
-        _pack_gaps(rows, piece, h, push, packed)
+        pack_gaps(rows, piece, h, push, packed)
     else:
-        _unpack_impulses(piece, packed, rows.impulse)
+        unpack_impulses(piece, packed, rows.impulse)
         packed.bent[piece] = bend(
             masses, contacts, rows, parts.contact, parts.contact_start[piece], parts.contact_end[piece], h,
             number[LIMIT], velocity, gap,
@@ -422,15 +193,26 @@ def _share_rounds(board, task, masses, contacts, rows, gap, packed, velocity):
 
 
 @merged
-def _sweep(board, beta, goes_on, whole, masses, contacts, rows, gap, packed, velocity):
+def _sweep(board, beta, goes_on, whole, least, masses, contacts, rows, gap, packed, velocity):
     """One Gauss-Seidel pass over an island, round by round; returns what one over a set does."""
     parts, number, worst, size = packed.parts, board.number, 0.0, 0.0
     number[BETA], number[GOES_ON], number[WHOLE] = beta, 1.0 if goes_on else 0.0, 1.0 if whole else 0.0
+    number[LEAST] = least
     _share_rounds(board, SWEEP, masses, contacts, rows, gap, packed, velocity)
     for k in range(sets_before(parts.depth[0], 1 << parts.depth[0])):
         if parts.contact_start[k] < parts.contact_end[k]:
             worst, size = max(worst, packed.worst[k]), size + packed.size[k]
     return worst, size
+
+
+@inner
+def _changes_in_few(packed, least):
+    """Whether few of all batches changed by so much in the last sweep over all [m]."""
+    parts, batches, changing, count = packed.parts, packed.batches, 0, 0
+    for k in range(sets_before(parts.depth[0], 1 << parts.depth[0])):
+        if parts.contact_start[k] < parts.contact_end[k]:
+            changing, count = changing + count_changing(batches, k, least), count + batches.count[k]
+    return changing <= SOME * count
 
 
 @merged
@@ -439,15 +221,24 @@ def _settle(board, settled, max_sweeps, masses, contacts, rows, gap, packed, vel
 
     In a heap in motion most contacts have no impulse and get none: they are looked at before the first
     sweeps, each WHOLE_EVERY-th, and the last: without that nothing can tell that the island has settled.
+    What is left after some sweeps is left in few places: between two sweeps over all only what still changes
+    there is swept, with conjugate directions of its own.
     """
-    last_size, beta, residual, done, whole = 0.0, 0.0, np.inf, 0, False
+    residual, size, last_size, beta, least, done, since, whole = np.inf, 0.0, 0.0, 0.0, 0.0, 0, 0, False
     while done < max_sweeps and (residual > settled or not whole):
-        whole = (
-            done <= LOOKS_AT_FIRST or done % WHOLE_EVERY == 0 or residual <= settled or done == max_sweeps - 1
+        before, near = least, LEFT * settled if least > 0.0 else settled
+        whole = done <= LOOKS_AT_FIRST or since == WHOLE_EVERY or done == max_sweeps - 1 or residual <= near
+        if whole:
+            least, since = 0.0, 0
+        elif since == 0 and _changes_in_few(packed, CHANGING * settled):
+            least = CHANGING * settled
+        since += 0 if whole else 1
+        goes_on = done > 0 and least == before
+        beta = size / last_size if goes_on and size < last_size else 0.0
+        last_size = size if goes_on else 0.0
+        residual, size = _sweep(
+            board, beta, goes_on, whole, least, masses, contacts, rows, gap, packed, velocity
         )
-        residual, size = _sweep(board, beta, done > 0, whole, masses, contacts, rows, gap, packed, velocity)
-        beta = size / last_size if size < last_size else 0.0
-        last_size = size
         done += 1
     return residual, done
 
@@ -469,7 +260,7 @@ def sweep_island(
     """
     residual, done, number = 0.0, 0, board.number
     divide_island(masses.c, contacts.body, islands, island, packed.parts)
-    _pack_bodies(masses, velocity, packed)
+    pack_bodies(masses, velocity, packed)
     number[STEP], number[PUSHED], number[LIMIT] = h, push, limit
     sets = sets_before(packed.parts.depth[0], 1 << packed.parts.depth[0])
     _share_rounds(board, PACK, masses, contacts, rows, gap, packed, velocity)
@@ -480,7 +271,7 @@ def sweep_island(
             board, settled, max_sweeps - done, masses, contacts, rows, gap, packed, velocity
         )
         done += more
-        _unpack_velocities(packed, velocity)
+        unpack_velocities(packed, velocity)
         _share(board, BEND, sets, masses, contacts, rows, gap, packed, velocity)
         if k == rounds - 1 or not packed.bent[:sets].any():
             break

@@ -60,9 +60,9 @@ def group(batches, body, own, empty, rest):
 
 
 @kernel
-def sweep(batches, own, velocity, response, beta, goes_on):
+def sweep(batches, own, velocity, response, beta, goes_on, least):
     """One pass over the first set."""
-    return sweep_batches(batches, FIRST, own, velocity, response, beta, goes_on)
+    return sweep_batches(batches, FIRST, own, velocity, response, beta, goes_on, least)
 
 
 @kernel
@@ -152,16 +152,16 @@ def random_rows(random, count):
     return row
 
 
-def test_a_sweep_is_that_of_the_contacts_one_after_the_other():
-    own, random = 60, np.random.default_rng(2)
+def filled_heap(own):
+    """Batches of a heap with random rows and impulses, and what they stand for."""
+    random = np.random.default_rng(2)
     body = heap(own, 500, seed=3)
     batches, _ = grouped(body, own)
     count = batches.count[0]
     order = batches.contact[:count][batches.contact[:count] >= 0]
     row = random_rows(random, len(body))
-    impulse = (
-        np.abs(random.normal(size=(len(body), 3))) * [1.0, 0.2, 0.2] * random.integers(0, 2, (len(body), 1))
-    )
+    some = random.integers(0, 2, (len(body), 1))
+    impulse = np.abs(random.normal(size=(len(body), 3))) * [1.0, 0.2, 0.2] * some
     for i in range(count):
         for lane in range(batches.filled[i]):
             c = batches.contact[i, lane]
@@ -169,15 +169,49 @@ def test_a_sweep_is_that_of_the_contacts_one_after_the_other():
     velocity, response = np.zeros((own + 3, 8)), np.zeros((own + 3, 16))
     velocity[:-1, :6] = random.normal(size=(own + 2, 6))
     response[:own, :12] = random.uniform(0.1, 1.0, (own, 12))
+    return batches, body, order, row, impulse, velocity, response
+
+
+def impulses_of(batches):
+    """The impulses of the contacts in batches, in their order there."""
+    count = batches.count[0]
+    return batches.impulse[:count].transpose(0, 2, 1)[batches.contact[:count] >= 0]
+
+
+def test_a_sweep_is_that_of_the_contacts_one_after_the_other():
+    own = 60
+    batches, body, order, row, impulse, velocity, response = filled_heap(own)
     plain_velocity, plain_impulse, plain_row = velocity.copy(), impulse[order], row[order]
     for _ in range(3):
-        worst, _ = sweep(batches, own, velocity, response, 0.0, False)
+        worst, _ = sweep(batches, own, velocity, response, 0.0, False, 0.0)
         expected = sweep_one_by_one(plain_row, body[order], plain_impulse, own, plain_velocity, response)
         assert worst == expected
     np.testing.assert_array_equal(velocity, plain_velocity)
-    filled = batches.contact[:count] >= 0
-    np.testing.assert_array_equal(batches.impulse[:count].transpose(0, 2, 1)[filled], plain_impulse)
+    np.testing.assert_array_equal(impulses_of(batches), plain_impulse)
     assert np.count_nonzero(plain_impulse[:, 0]) not in (0, len(order))
+
+
+def test_a_sweep_of_what_changes_is_that_of_these_contacts_one_after_the_other():
+    own = 60
+    batches, body, order, row, _, velocity, response = filled_heap(own)
+    count = batches.count[0]
+    worst, _ = sweep(batches, own, velocity, response, 0.0, False, 0.0)
+    change = batches.change[:count]
+    assert change.max() == worst
+    least = float(np.median(change))
+    swept = np.repeat(change >= least, batches.filled[:count])
+    plain_velocity, plain_impulse = velocity.copy(), impulses_of(batches)
+    part = plain_impulse[swept]
+    for _ in range(2):
+        worst, _ = sweep(batches, own, velocity, response, 0.0, False, least)
+        expected = sweep_one_by_one(
+            row[order][swept], body[order][swept], part, own, plain_velocity, response
+        )
+        assert worst == expected
+    plain_impulse[swept] = part
+    np.testing.assert_array_equal(velocity, plain_velocity)
+    np.testing.assert_array_equal(impulses_of(batches), plain_impulse)
+    assert 0 < np.count_nonzero(swept) < len(swept)
 
 
 def test_quiet_contacts_miss_what_their_rates_ask_for():
