@@ -103,8 +103,8 @@ ENOUGH_IN_MOTION, ENOUGH_OF_MANY, MANY = 0.6, 0.3, 50
 CALM = 2.0
 # What sweeps leave in a heap is where its next step starts, so it would keep moving by that much: they go on
 # until they leave at most this part of the way its contacts typically move in the step.
-# Where that is less than in motion the steps are alike, and all further ones are cheaper for the sweeps that
-# end the shiver: so many times the sweeps allowed.
+# Where that is finer than in fast motion they may be so many times as many as allowed: the sooner the heap
+# lies still, the fewer its steps take.
 OF_MOTION, PATIENCE = 0.3, 4
 # Velocity error that Newton's method leaves, times the step, in parts of the tolerance.
 NEWTON_ACCURACY = 1e-3
@@ -227,8 +227,9 @@ def sweep_islands(
         if heap and not calm:
             only, enough = True, ENOUGH_IN_MOTION * tolerance
             typical = typical_contact(contacts, islands.order, first, last, mean)
-            finest = min(settled, 0.25 * REST_SPEED * gravity_speed * h)  # or it would never be at rest
-            settled = min(max(finest, OF_MOTION * h * typical), enough)
+            if gravity_speed > 0.0:  # or it would never be at rest
+                settled = min(settled, 0.25 * REST_SPEED * gravity_speed * h)
+            settled = min(max(settled, OF_MOTION * h * typical), enough)
             most = max_sweeps if settled == enough else PATIENCE * max_sweeps
         elif last - first > MANY and not calm:
             enough, most = ENOUGH_OF_MANY * tolerance, max_sweeps

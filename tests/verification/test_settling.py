@@ -156,7 +156,7 @@ def test_what_is_reported_as_settled_is_so_at_every_contact(monkeypatch, figure)
 
 
 def test_a_heap_of_hundreds_calms_down(figure):
-    """Rocks of a heap that fell two seconds ago creep by .1 mm in .1 s at most, by less and less.
+    """Rocks of a heap that fell two seconds ago creep by .1 mm in .1 s at most.
 
     What sweeps leave is where the next step starts: until they ended at a part of how far bodies move it
     was .6 mm, for as long as one looked.
