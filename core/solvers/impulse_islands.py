@@ -233,8 +233,9 @@ def sweep_islands(
             most = max_sweeps if settled == enough else PATIENCE * max_sweeps
         elif last - first > MANY and not calm:
             enough, most = ENOUGH_OF_MANY * tolerance, max_sweeps
+        worst = enough if heap and not calm else settled
         residual, sweeps = sweep_island(
-            masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS, settled,
+            masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS, settled, worst,
             most, solve.gap, packed, mean, board,
         )  # fmt: skip
         report[SWEEPS] += sweeps
@@ -327,7 +328,7 @@ def newton_islands(
             copy_solution(islands, island, solve.found, solve.impulse, mean, rows.impulse)
             residual, sweeps = sweep_island(
                 masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS,
-                SETTLED * tolerance, max_sweeps, solve.gap, packed, mean, board,
+                SETTLED * tolerance, SETTLED * tolerance, max_sweeps, solve.gap, packed, mean, board,
             )  # fmt: skip
             report[SWEEPS] += sweeps
             if residual > ENOUGH * tolerance:
@@ -353,8 +354,8 @@ def release_push(
             pushed = pushed or rows.gap[islands.order[i]] < -slop
         if pushed:
             sweep_island(
-                masses, contacts, rows, islands, island, h, 0.0, np.inf, STRAIGHT, 0.1 * slop, max_sweeps,
-                solve.gap, packed, velocity, board,
+                masses, contacts, rows, islands, island, h, 0.0, np.inf, STRAIGHT, 0.1 * slop, 0.1 * slop,
+                max_sweeps, solve.gap, packed, velocity, board,
             )  # fmt: skip
 
 

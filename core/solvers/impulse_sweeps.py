@@ -36,6 +36,9 @@ LOOKS_AT_FIRST, WHOLE_EVERY = 2, 8
 # Where at most SOME of the batches still change by this part of what sweeps end with, these alone are swept,
 # as often or until they change by no more than LEFT of it.
 CHANGING, SOME, LEFT = 0.25, 0.4, 0.5
+# Where at most so many of the batches are not settled, only these are looked after, in so many sweeps at a
+# time: the worst of ten thousand contacts takes twice the sweeps of the worst of a thousand.
+FEW, LONG = 0.005, 24
 BENT = 0.1  # of the tolerance: error of a straight prediction above which arms are rotated
 # Rounds: with the straight prediction only; and up to three more with arms that rotate.
 STRAIGHT, ROUNDS = np.int64(1), np.int64(4)
@@ -206,17 +209,17 @@ def _sweep(board, beta, goes_on, whole, least, masses, contacts, rows, gap, pack
 
 
 @inner
-def _changes_in_few(packed, least):
-    """Whether few of all batches changed by so much in the last sweep over all [m]."""
+def _share_changing(packed, least):
+    """The part of all batches that changed by at least so much in the last sweep over all [m]."""
     parts, batches, changing, count = packed.parts, packed.batches, 0, 0
     for k in range(sets_before(parts.depth[0], 1 << parts.depth[0])):
         if parts.contact_start[k] < parts.contact_end[k]:
             changing, count = changing + count_changing(batches, k, least), count + batches.count[k]
-    return changing <= SOME * count
+    return changing / max(count, 1)
 
 
 @merged
-def _settle(board, settled, max_sweeps, masses, contacts, rows, gap, packed, velocity):
+def _settle(board, settled, enough, max_sweeps, masses, contacts, rows, gap, packed, velocity):
     """Sweep a packed island until it settles; (residual [m], sweeps).
 
     In a heap in motion most contacts have no impulse and get none: they are looked at before the first
@@ -225,13 +228,14 @@ def _settle(board, settled, max_sweeps, masses, contacts, rows, gap, packed, vel
     there is swept, with conjugate directions of its own.
     """
     residual, size, last_size, beta, least, done, since, whole = np.inf, 0.0, 0.0, 0.0, 0.0, 0, 0, False
-    while done < max_sweeps and (residual > settled or not whole):
-        before, near = least, LEFT * settled if least > 0.0 else settled
-        whole = done <= LOOKS_AT_FIRST or since == WHOLE_EVERY or done == max_sweeps - 1 or residual <= near
+    end, every = settled, WHOLE_EVERY
+    while done < max_sweeps and (residual > end or not whole):
+        before, near = least, LEFT * end if least > 0.0 else end
+        whole = done <= LOOKS_AT_FIRST or since == every or done == max_sweeps - 1 or residual <= near
         if whole:
             least, since = 0.0, 0
-        elif since == 0 and _changes_in_few(packed, CHANGING * settled):
-            least = CHANGING * settled
+        elif since == 0 and _share_changing(packed, CHANGING * end) <= SOME:
+            least = CHANGING * end
         since += 0 if whole else 1
         goes_on = done > 0 and least == before
         beta = size / last_size if goes_on and size < last_size else 0.0
@@ -239,14 +243,17 @@ def _settle(board, settled, max_sweeps, masses, contacts, rows, gap, packed, vel
         residual, size = _sweep(
             board, beta, goes_on, whole, least, masses, contacts, rows, gap, packed, velocity
         )
+        if whole:
+            few = _share_changing(packed, settled) <= FEW
+            end, every = (enough, LONG) if few else (settled, WHOLE_EVERY)
         done += 1
     return residual, done
 
 
 @inner
 def sweep_island(
-    masses, contacts, rows, islands, island, h, push, limit, rounds, settled, max_sweeps, gap, packed,
-    velocity, board,
+    masses, contacts, rows, islands, island, h, push, limit, rounds, settled, enough, max_sweeps, gap,
+    packed, velocity, board,
 ):  # fmt: skip
     """Sweep an island until it settles, then again with arms that rotate; (residual [m], sweeps).
 
@@ -254,7 +261,8 @@ def sweep_island(
         push: Part of a penetration that is pushed apart: `PUSH`, or 0.
         limit: Error of a gap for the straight prediction [m] above which it is corrected.
         rounds: STRAIGHT or ROUNDS.
-        settled: Largest change of a contact in a sweep to end with [m].
+        settled: Largest change of a contact in a sweep to end with [m], but for those of FEW batches,
+        enough: which end with this.
         gap: Gaps before arms rotate [m], shape (c,).
         velocity: Mean velocities (bodies, 6), brought up to date with `rows.impulse`.
     """
@@ -268,7 +276,7 @@ def sweep_island(
         if done == max_sweeps:
             break
         residual, more = _settle(
-            board, settled, max_sweeps - done, masses, contacts, rows, gap, packed, velocity
+            board, settled, enough, max_sweeps - done, masses, contacts, rows, gap, packed, velocity
         )
         done += more
         unpack_velocities(packed, velocity)
