@@ -8,6 +8,8 @@ Source: Gilbert, Johnson, Keerthi 1988; van den Bergen 2003, section 4.3 (termin
 5.1.5 and 5.1.6 (closest point on triangle and tetrahedron).
 """
 
+import math
+
 import numpy as np
 
 from ..geometry.support import ANY_VERTEX, support_vertex, vertex
@@ -16,6 +18,7 @@ from ..math3 import mat3, vec3
 
 MAX_ITERATIONS = 64
 SEPARATED, TOUCHING, UNCONVERGED = 0, 1, 2
+CERTAIN = 1e-7  # relative to the size: how much less than the distance the gap along its direction may be
 
 # Columns of the scratch simplex: w, p_a, barycentric weight, vertex of a, vertex of b. The first two
 # are typed: as literals they would compile `weighted` twice.
@@ -180,8 +183,9 @@ def closest_points(shapes, sa, ra, p_ba, sb, rb, direction, size, simplex):
         simplex: Scratch, shape SIMPLEX_SHAPE; afterwards its rows name the closest features.
 
     Returns:
-        (status, distance, normal, p_a, p_b, simplex count); points from b's centre of mass. Only
-        with SEPARATED are distance, normal and points meaningful.
+        (status, distance, normal, p_a, p_b, simplex count); points from b's centre of mass. With TOUCHING
+        all but the status means nothing; with UNCONVERGED the rest is a guess: where the simplex has become
+        a sliver, the digits are not there to say which way its closest point lies.
     """
     v = direction
     if vec3.dot(v, v) == 0.0:
@@ -207,8 +211,9 @@ def closest_points(shapes, sa, ra, p_ba, sb, rb, direction, size, simplex):
             for i in range(count):
                 if simplex[i, VERTEX_A] == start_a and simplex[i, VERTEX_B] == start_b:
                     repeated = True
-            if repeated:  # nothing nearer can be found with these digits
-                status = SEPARATED
+            if repeated:  # nothing nearer can be found with these digits; the gap along v is v . w / |v|
+                certain = vv - vec3.dot(v, w) <= CERTAIN * size * math.sqrt(vv)
+                status = SEPARATED if certain else UNCONVERGED
                 break
         put_row(simplex, count, w, pa, start_a, start_b)
         count = reduce_simplex(simplex, count + 1)
@@ -219,7 +224,7 @@ def closest_points(shapes, sa, ra, p_ba, sb, rb, direction, size, simplex):
         if vec3.dot(v, v) <= touching2:
             status = TOUCHING
             break
-    if status != SEPARATED:
+    if status == TOUCHING:
         return status, 0.0, v, v, v, count
     distance = vec3.norm(v)
     pa = weighted(simplex, count, PA)

@@ -120,9 +120,15 @@ def _from_gjk(shapes, sa, ra, p_ba, sb, rb, n, distance, p_a, count, simplex, wi
 
 @inlined
 def _deepest_clipped(scratch, separation, size):
-    """The deepest clipped point, which shows the plane to be the closest one; -1 if it is not as deep."""
+    """The deepest clipped point, which shows the plane to be the closest one; -1 if it is not as deep.
+
+    A face near the plane may seem cut deeper than the hulls are, as in `_where_edges_cross`.
+    """
     deepest, least = -1, separation + TOLERANCE * size
     for i in range(scratch.count[0]):
+        if scratch.separation[i] < separation - FLAT * size:
+            scratch.count[0] = 0
+            return -1
         if scratch.separation[i] <= least:
             deepest, least = i, scratch.separation[i]
     return deepest
@@ -183,6 +189,28 @@ def _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, scratch):
         clip_faces(shapes, sa, face_a, ra, p_ba, sb, face_b, rb, origin, -1.0, margin, scratch)
 
 
+@inner
+def _overlap(shapes, sa, ra, p_ba, sb, rb, last, witness, size, scratch):
+    """(separation, normal, p_a) of two hulls that touch or overlap; `witness` is written."""
+    if _edge_count(shapes, sa) * _edge_count(shapes, sb) > MOST_EDGE_PAIRS:
+        fallback = last if vec3.dot(last, last) > 0.0 else (0.0, 0.0, 1.0)
+        separation, n, p_a = penetration(shapes, sa, ra, p_ba, sb, rb, fallback, size, scratch.polytope)
+        # A polytope without volume tells nothing: what it falls back on need not separate.
+        if along_direction(shapes, sa, ra, p_ba, sb, rb, n) >= separation - TOLERANCE * size:
+            nothing = np.int64(0)
+            separation, n, p_a = _from_gjk(
+                shapes, sa, ra, p_ba, sb, rb, n, separation, p_a, nothing, scratch.simplex, witness, size
+            )
+            if witness[0] == DIRECTION:
+                edge_a, edge_b = find_edges(shapes, sa, ra, p_ba, sb, rb, n, separation - TOLERANCE * size)
+                if edge_a >= 0:
+                    witness[0], witness[1], witness[2] = EDGES, edge_a, edge_b
+            return separation, n, p_a
+    kind, feature_a, feature_b, separation, n, p_a = best_plane(shapes, sa, ra, p_ba, sb, rb, size)
+    witness[0], witness[1], witness[2] = kind, feature_a, feature_b
+    return separation, n, p_a
+
+
 @merged
 def collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scratch, counter):
     """Contacts of two hulls; `witness` (3,) and `axis` (3,) of the pair are kept up to date."""
@@ -209,31 +237,18 @@ def collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scr
         shapes, sa, ra, p_ba, sb, rb, last, size, scratch.simplex
     )
     apart = status == gjk.SEPARATED
-    if apart:
-        if distance < SHORT * size:
-            found, fine, n_fine, p_fine = refine(shapes, sa, ra, p_ba, sb, rb, n, scratch.simplex, count)
-            if found and fine > 0.0:
-                distance, n, p_a = fine, n_fine, p_fine
-        # Exact: the plane chosen for contacts may be a face's, which is worse by up to TOLERANCE.
+    if status != gjk.TOUCHING and distance < SHORT * size:
+        found, fine, n_fine, p_fine = refine(shapes, sa, ra, p_ba, sb, rb, n, scratch.simplex, count)
+        if found and fine > 0.0:
+            apart, distance, n, p_a = True, fine, n_fine, p_fine
+    if apart:  # exact: the plane chosen for contacts may be a face's, which is worse by up to TOLERANCE
         note_deepest(scratch.deepest, distance, n, p_a)
     if apart and distance > TOLERANCE * size:
         separation, n, p_a = _from_gjk(
             shapes, sa, ra, p_ba, sb, rb, n, distance, p_a, count, scratch.simplex, witness, size
         )
-    elif _edge_count(shapes, sa) * _edge_count(shapes, sb) > MOST_EDGE_PAIRS:
-        fallback = last if vec3.dot(last, last) > 0.0 else (0.0, 0.0, 1.0)
-        separation, n, p_a = penetration(shapes, sa, ra, p_ba, sb, rb, fallback, size, scratch.polytope)
-        nothing = np.int64(0)
-        separation, n, p_a = _from_gjk(
-            shapes, sa, ra, p_ba, sb, rb, n, separation, p_a, nothing, scratch.simplex, witness, size
-        )
-        if witness[0] == DIRECTION:
-            edge_a, edge_b = find_edges(shapes, sa, ra, p_ba, sb, rb, n, separation - TOLERANCE * size)
-            if edge_a >= 0:
-                witness[0], witness[1], witness[2] = EDGES, edge_a, edge_b
     else:
-        kind, feature_a, feature_b, separation, n, p_a = best_plane(shapes, sa, ra, p_ba, sb, rb, size)
-        witness[0], witness[1], witness[2] = kind, feature_a, feature_b
+        separation, n, p_a = _overlap(shapes, sa, ra, p_ba, sb, rb, last, witness, size, scratch)
     axis[0], axis[1], axis[2] = n
     if separation <= margin:
         _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, manifold)
