@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import BLOCK, allocating_inner, inner, subtract_product
+from ..jit import BLOCK, allocating_inner, inlined, inner, subtract_product
 
 
 class Pattern(NamedTuple):
@@ -191,25 +191,38 @@ def factor(pattern, blocks):
     return True
 
 
+@inlined
+def _row(x, k):
+    """Row k of x (n, 6), in registers: read once, whatever is written meanwhile."""
+    return x[k, 0], x[k, 1], x[k, 2], x[k, 3], x[k, 4], x[k, 5]
+
+
 @inner
 def multiply(pattern, blocks, x, out):
     """out = A x for the blocks of a matrix whose diagonal blocks are whole; x and out (n, 6)."""
     n = pattern.rank.shape[0]
     for k in range(n):
+        a, v = blocks[k], _row(x, k)
         for i in range(BLOCK):
-            s = 0.0
-            for j in range(BLOCK):
-                s += blocks[k, i, j] * x[k, j]
-            out[k, i] = s
+            out[k, i] = (
+                a[i, 0] * v[0] + a[i, 1] * v[1] + a[i, 2] * v[2]
+                + a[i, 3] * v[3] + a[i, 4] * v[4] + a[i, 5] * v[5]
+            )  # fmt: skip
     for k in range(n):
+        v = _row(x, k)
         for at in range(pattern.start[k], pattern.start[k + 1]):
-            low, r = blocks[n + at], pattern.row[at]
+            a, r = blocks[n + at], pattern.row[at]
+            u = _row(x, r)
+            for j in range(BLOCK):
+                out[k, j] = (
+                    out[k, j] + a[0, j] * u[0] + a[1, j] * u[1] + a[2, j] * u[2]
+                    + a[3, j] * u[3] + a[4, j] * u[4] + a[5, j] * u[5]
+                )  # fmt: skip
             for i in range(BLOCK):
-                s = 0.0
-                for j in range(BLOCK):
-                    s += low[i, j] * x[k, j]
-                    out[k, j] += low[i, j] * x[r, i]
-                out[r, i] += s
+                out[r, i] += (
+                    a[i, 0] * v[0] + a[i, 1] * v[1] + a[i, 2] * v[2]
+                    + a[i, 3] * v[3] + a[i, 4] * v[4] + a[i, 5] * v[5]
+                )  # fmt: skip
 
 
 @inner
@@ -223,18 +236,24 @@ def solve(pattern, blocks, b):
             for j in range(i):
                 s -= d[i, j] * b[k, j]
             b[k, i] = s * d[i, i]
+        v = _row(b, k)
         for at in range(pattern.start[k], pattern.start[k + 1]):
-            low, r = blocks[n + at], pattern.row[at]
+            a, r = blocks[n + at], pattern.row[at]
             for i in range(BLOCK):
-                for j in range(BLOCK):
-                    b[r, i] -= low[i, j] * b[k, j]
+                b[r, i] = (
+                    b[r, i] - a[i, 0] * v[0] - a[i, 1] * v[1] - a[i, 2] * v[2]
+                    - a[i, 3] * v[3] - a[i, 4] * v[4] - a[i, 5] * v[5]
+                )  # fmt: skip
     for k in range(n - 1, -1, -1):
         d = blocks[k]
         for at in range(pattern.start[k], pattern.start[k + 1]):
-            low, r = blocks[n + at], pattern.row[at]
+            a = blocks[n + at]
+            u = _row(b, pattern.row[at])
             for j in range(BLOCK):
-                for i in range(BLOCK):
-                    b[k, j] -= low[i, j] * b[r, i]
+                b[k, j] = (
+                    b[k, j] - a[0, j] * u[0] - a[1, j] * u[1] - a[2, j] * u[2]
+                    - a[3, j] * u[3] - a[4, j] * u[4] - a[5, j] * u[5]
+                )  # fmt: skip
         for i in range(BLOCK - 1, -1, -1):
             s = b[k, i]
             for j in range(i + 1, BLOCK):
