@@ -186,6 +186,15 @@ def mean_spin(q, q_end, w, h):
     return vec3.scale(r, 1.0 / h)
 
 
+@inlined
+def _free_spin(model, q, L, w, i, h):
+    """Mean angular velocity over the step of body `i`, whose angular momentum stays L."""
+    inverse = model.inv_inertia[i]
+    if inverse[0] == inverse[1] and inverse[0] == inverse[2]:
+        return vec3.scale(L, inverse[0])
+    return mean_spin(q, rotate_free(q, L, w, inverse, model.axis_order[i], h), w, h)
+
+
 @kernel
 def plan_free_motion(model, state, gravity, h, plan):
     """Plan the step of every body that is due as if nothing touched it; exact for gravity and linear damping.
@@ -223,9 +232,7 @@ def plan_free_motion(model, state, gravity, h, plan):
         keep, mean = _decay(model.damping[i, 1], h)
         spin = vec3.scale(w, mean)
         if not (model.lock_angular[i, 0] or model.lock_angular[i, 1] or model.lock_angular[i, 2]):
-            q, L = quat.load(state.q, i), vec3.scale(vec3.load(state.L, i), mean)
-            q_end = rotate_free(q, L, w, model.inv_inertia[i], model.axis_order[i], h)
-            spin = mean_spin(q, q_end, w, h)
+            spin = _free_spin(model, quat.load(state.q, i), vec3.scale(vec3.load(state.L, i), mean), w, i, h)
         for k in range(3):
             plan.mean[i, 3 + k], plan.spin[i, k] = spin[k], spin[k]
             plan.change[i, 3 + k] = 2.0 * (spin[k] - w[k])
