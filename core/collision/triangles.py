@@ -13,10 +13,11 @@ import math
 
 import numpy as np
 
+from ..geometry.shape_table import HULL
 from ..geometry.support import support_point
 from ..jit import inlined, inner, merged
 from ..math3 import mat3, vec3
-from .manifold import CLIP_COSINE, CUT, note_deepest
+from .manifold import CLIP_COSINE, CUT, add_candidate, note_deepest
 from .round_shapes import add_deepest, clip_features, load_feature, separate_cores
 from .separating_plane import FACE_B, NO_WITNESS
 
@@ -161,6 +162,28 @@ def _drop_inner_points(shapes, s, r, size, scratch):
     scratch.count[0] = kept
 
 
+@inner
+def _add_corners(shapes, sa, ra, p_ba, sb, rb, n, distance, margin, size, scratch):
+    """Add the corners of a hull over the triangle that are none of its points yet.
+
+    A hull that stands on an edge turns no face to the triangle under the end that comes down.
+    """
+    first = shapes.vertex_start[sa]
+    n_local = mat3.transform_transposed(ra, n)
+    base = vec3.dot(n, p_ba) - distance
+    for v in range(first, shapes.vertex_start[sa + 1]):
+        x = vec3.load(shapes.vertex, v)
+        separation = base + vec3.dot(n_local, x)
+        if separation > margin:
+            continue
+        p = vec3.add(mat3.transform(ra, x), p_ba)
+        feature, known = ((v - first) << 1) | 1, False
+        for i in range(scratch.count[0]):
+            known = known or scratch.feature[i] == feature
+        if not known and _room(shapes, sb, mat3.transform_transposed(rb, p)) >= -1e-6 * size:
+            add_candidate(scratch, p, n, separation, feature)
+
+
 @merged
 def collide_triangle(
     shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, manifold, simplex, polytope, deepest
@@ -215,5 +238,7 @@ def collide_triangle(
     clip_features(count_a, count_b, n, rounding, margin, manifold)
     if count_b == 3:
         _drop_inner_points(shapes, sb, rb, size, manifold)
+    if shapes.kind[sa] == HULL and witness[0] == FACE_B and margin < 1e300:
+        _add_corners(shapes, sa, ra, p_ba, sb, rb, n, distance, margin, size, manifold)
     if is_own:
         add_deepest(manifold, p_a, n, separation, size)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import topple
 from scenes.meshes import grid, on_mesh, surface_of
+from scipy.spatial.transform import Rotation
 
 CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 
@@ -21,6 +22,22 @@ def test_sliding_over_a_flat_floor(shape, spin, figure):
     place = trajectory.position[:, 1]
     figure("height, peak to peak, per size", np.ptp(place[5:, 2]) / 0.6, 1e-6)
     figure("way", np.abs(place[-1, :2] - [2.5, 0.9]).max(), 1e-5, "m")
+
+
+@pytest.mark.parametrize("step", [1 / 60, 1 / 240])
+def test_brick_lands_on_its_edge(step, figure):
+    """One end of the edge comes down after the other, over another triangle: it moves as on a plane."""
+    turn = Rotation.from_rotvec((0.0, 0.02, 0.0)) * Rotation.from_rotvec((np.pi / 4 + 0.1, 0.0, 0.0))
+    x, y, z, w = turn.as_quat()
+    brick = topple.Body(
+        "brick", topple.Box((1.9, 1, 1)), position=(0.37, 0.21, 0.78), orientation=(w, x, y, z)
+    )  # fmt: skip
+    floors = topple.Mesh(*grid(8, 8.0, jitter=0.3)), topple.Plane((0, 0, 1), 0.0)
+    solver = topple.ImpulseSolver(time_step=step)
+    on_triangles, on_plane = (
+        topple.simulate(on_mesh(floor, brick), seconds=0.5, fps=60, solver=solver) for floor in floors
+    )
+    figure("from where it is on a plane", np.abs(on_triangles.position - on_plane.position).max(), 1e-5, "m")
 
 
 def test_rolling_ball_stops_nowhere(figure):
