@@ -41,6 +41,9 @@ class ManifoldScratch(NamedTuple):
     p_a: np.ndarray  # [m] (m, 3) point on a, from b's centre of mass
     normal: np.ndarray  # (m, 3)
     separation: np.ndarray  # [m] (m,)
+    lowest: (
+        np.ndarray
+    )  # [m] (m,) the separation now or, if that is less, after the motion ahead: see `foresee`
     feature: np.ndarray  # (m,)
     merit: np.ndarray  # (m,) factor on what speaks for each candidate, greater for those of the last step
     chosen: np.ndarray  # (MAX_POINTS,) candidates kept
@@ -58,6 +61,7 @@ def manifold_scratch(largest_loop: int, largest_vertex_count: int) -> ManifoldSc
         p_a=np.zeros((m, 3)),
         normal=np.zeros((m, 3)),
         separation=np.zeros(m),
+        lowest=np.zeros(m),
         feature=np.zeros(m, np.int64),
         merit=np.zeros(m),
         chosen=np.zeros(MAX_POINTS, np.int64),
@@ -165,6 +169,27 @@ def clip_faces(shapes, s_ref, face_ref, r_ref, o_ref, s_inc, face_inc, r_inc, o_
             add_candidate(scratch, on_a, normal, separation, feature)
 
 
+@inner
+def foresee(scratch, p_ba, a, b, ahead):
+    """Find how low each candidate gets in the motion ahead, where there are too many to keep all.
+
+    The corners of a coin that wobbles come down in turn: those that touch now are not those that will.
+
+    Args:
+        a, b: Bodies; p_ba: the centre of mass of a from that of b [m].
+        ahead: By what each body is to move and turn, see `Trace`.
+    """
+    if scratch.count[0] <= MAX_POINTS:
+        return
+    shift = vec3.subtract(vec3.load(ahead, a), vec3.load(ahead, b))
+    turn_a, turn_b = (ahead[a, 3], ahead[a, 4], ahead[a, 5]), (ahead[b, 3], ahead[b, 4], ahead[b, 5])
+    for i in range(scratch.count[0]):
+        p, n = vec3.load(scratch.p_a, i), vec3.load(scratch.normal, i)
+        way = vec3.add(shift, vec3.cross(turn_a, vec3.subtract(p, p_ba)))
+        way = vec3.subtract(way, vec3.cross(turn_b, p))
+        scratch.lowest[i] = scratch.separation[i] + min(vec3.dot(n, way), 0.0)
+
+
 @inlined
 def _better(value, best, tie):
     return value > best + tie
@@ -179,9 +204,9 @@ def _weigh(scratch, feature, feature_count, flat, size):
     """
     deepest = np.inf
     for i in range(scratch.count[0]):
-        deepest = min(deepest, scratch.separation[i])
+        deepest = min(deepest, scratch.lowest[i])
     for i in range(scratch.count[0]):
-        height = max(scratch.separation[i] - deepest - flat, 0.0)
+        height = max(scratch.lowest[i] - deepest - flat, 0.0)
         scratch.merit[i] = 1.0 / (1.0 + height / (HIGH * size))
         for j in range(feature_count):
             if feature[j] == scratch.feature[i]:
@@ -234,8 +259,20 @@ def _choose_loaded(scratch, kept, feature, impulse, feature_count, near):
 
 
 @inlined
+def _choose_coming(scratch, kept, near):
+    """Choose what gets lowest in the motion ahead, unless one that is chosen gets nearly as low."""
+    lowest = 0
+    for i in range(scratch.count[0]):
+        lowest = i if scratch.lowest[i] < scratch.lowest[lowest] else lowest
+    for k in range(kept):
+        if scratch.lowest[scratch.chosen[k]] <= scratch.lowest[lowest] + near:
+            return kept
+    return _choose(scratch, kept, lowest)
+
+
+@inlined
 def reduce_candidates(scratch, feature, impulse, feature_count, flat, near, size):
-    """Choose at most MAX_POINTS candidates: one of the deepest, those that bear a load, and the outermost.
+    """Choose at most MAX_POINTS candidates: a deepest one, what is loaded, what comes down, the outermost.
 
     Two cubes that lie on each other meet in an octagon; which four corners stand for it must not change
     with every tremor, for their loads would have to be found anew. Where they touch along one side of it,
@@ -268,7 +305,9 @@ def reduce_candidates(scratch, feature, impulse, feature_count, flat, near, size
     if second == first:
         return kept
     kept = _choose_loaded(scratch, kept, feature, impulse, feature_count, near)
-    kept = _choose(scratch, kept, second)
+    kept = _choose_coming(scratch, kept, near)
+    if kept < MAX_POINTS:
+        kept = _choose(scratch, kept, second)
     ab = vec3.subtract(vec3.load(scratch.p_a, second), a)
     across = vec3.cross(vec3.load(scratch.normal, first), ab)
     high, low, most, least = np.int64(-1), np.int64(-1), tie * best, tie * best

@@ -24,6 +24,7 @@ from .hulls import collide_hulls
 from .manifold import (
     MAX_POINTS,
     ManifoldScratch,
+    foresee,
     manifold_scratch,
     reduce_candidates,
 )
@@ -143,13 +144,14 @@ def _carrier(witness, kind_a, kind_b):
 
 @merged
 def _store_points(
-    pairs, slot, a, b, ra, p_ba, rb, size, slack, carrier, radius_a, radius_b, is_mesh, scratch
+    pairs, slot, a, b, ra, p_ba, rb, size, slack, carrier, radius_a, radius_b, is_mesh, ahead, scratch
 ):
     """Store a pair's candidates, reduced, in its room.
 
     Points take over the impulses of the last step (those of this one are stored by `store_impulses`).
     """
     manifold, found, impulse, room = scratch.manifold, scratch.found, scratch.impulse, pairs.room[slot]
+    foresee(manifold, p_ba, a, b, ahead)
     kept = reduce_candidates(
         manifold, pairs.feature[room], pairs.impulse[room], np.int64(pairs.point_count[slot]), FLAT * slack,
         slack, size,
@@ -241,7 +243,7 @@ def _look_at_pairs(
                 pairs.gap[slot] = min(pairs.gap[slot], manifold.separation[i])
             _store_points(
                 pairs, slot, a, b, ra, p_ba, rb, size, slack, carrier, shapes.radius[sa], shapes.radius[sb],
-                is_mesh, scratch,
+                is_mesh, trace.ahead, scratch,
             )  # fmt: skip
             tally[POINTS] += pairs.point_count[slot] - FRESH
         else:

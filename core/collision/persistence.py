@@ -34,12 +34,15 @@ class Trace(NamedTuple):
     bound: np.ndarray  # [m] (n,) largest distance of any point from the centre of mass
     way: np.ndarray  # [m] (n,) bound on the way any point of the body has gone so far
     moves: np.ndarray  # (n,) calls between which it moved at all
+    ahead: np.ndarray  # [m, rad] (n, 6) by what each is to move and turn in the step; zero where nobody says
 
 
 def new_trace(bound: np.ndarray) -> Trace:
     """A trace of bodies of these sizes [m], shape (n,)."""
     n = len(bound)
-    return Trace(np.zeros((n, 3)), np.zeros((n, 9)), bound, np.zeros(n), np.zeros(n, np.int32))
+    return Trace(
+        np.zeros((n, 3)), np.zeros((n, 9)), bound, np.zeros(n), np.zeros(n, np.int32), np.zeros((n, 6))
+    )
 
 
 @inner

@@ -326,7 +326,7 @@ def measure_reach(kind, owner, c, R, trace, mean, collider, gap, way, pair_count
     Args:
         owner: Body of each collider.
         c, R: Centres of mass [m] (n, 3) and rotation matrices (n, 9) of the bodies.
-        trace: How far the bodies have moved; brought up to date.
+        trace: How far the bodies have moved, and what they are about to; brought up to date.
         mean: Planned mean velocities [m/s, rad/s], shape (n, 6).
         collider, gap, way, pair_count: Of pairs, in the slots so far used: see `PairTable`.
         own: Scratch (n,).
@@ -337,6 +337,8 @@ def measure_reach(kind, owner, c, R, trace, mean, collider, gap, way, pair_count
         speed = vec3.norm((mean[i, 0], mean[i, 1], mean[i, 2]))
         spin = vec3.norm((mean[i, 3], mean[i, 4], mean[i, 5]))
         own[i] = h * (speed + (spin * bound[i] if spin > 0.0 else 0.0))
+        for k in range(6):
+            trace.ahead[i, k] = h * mean[i, k]
         reach_out[i] = own[i]
     for slot in range(pair_count):
         if collider[slot, 0] >= 0:

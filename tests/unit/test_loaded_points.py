@@ -1,7 +1,8 @@
-"""Which four of a pair's contact points stand for it: what bears a load stays, whatever trembles."""
+"""Which four of a pair's contact points stand for it: what bears a load, and what comes down in the step."""
 
 import numpy as np
-from topple.collision.manifold import MAX_POINTS, add_candidate, manifold_scratch, reduce_candidates
+import topple
+from topple.collision.manifold import MAX_POINTS, add_candidate, foresee, manifold_scratch, reduce_candidates
 from topple.jit import kernel
 
 SLACK = 1e-4  # [m]
@@ -20,6 +21,7 @@ def enter(scratch, place, separation):
     scratch.count[0] = 0
     for i in range(place.shape[0]):
         add_candidate(scratch, (place[i, 0], place[i, 1], place[i, 2]), UP, separation[i], i)
+        scratch.lowest[i] = separation[i]
 
 
 def test_points_that_bear_a_load_stay_while_two_cubes_rock():
@@ -56,3 +58,63 @@ def test_one_that_is_deeper_takes_the_place_of_a_loaded_one():
     impulse = np.ones((MAX_POINTS, 3))
     count = choose(scratch, np.arange(MAX_POINTS), impulse, np.int64(MAX_POINTS), SLACK)
     assert 4 in scratch.chosen[:count]
+
+
+@kernel
+def look_ahead(scratch, center, ahead):
+    """Foresee the motion of body 0, whose centre lies there, over body 1."""
+    foresee(scratch, (center[0], center[1], center[2]), np.int64(0), np.int64(1), ahead)
+
+
+def test_what_comes_down_and_what_touches_are_both_chosen():
+    """Corners of a coin over a floor, one of which touches, while it turns: 200 ways."""
+    random, angle = np.random.default_rng(5), np.arange(24) * np.pi / 12
+    scratch, center = manifold_scratch(24, 48), np.array([0.0, 0.0, 0.05])
+    nothing, others = (np.zeros(MAX_POINTS, np.int64), np.zeros((MAX_POINTS, 3))), 0
+    for _ in range(200):
+        tilt, ahead = random.uniform(-0.02, 0.02, 2), np.zeros((2, 6))
+        ahead[0] = random.uniform(-0.02, 0.02, 6)
+        place = np.stack([np.cos(angle), np.sin(angle), np.zeros(24)], axis=1)
+        separation = place[:, :2] @ tilt
+        separation -= separation.min()
+        place[:, 2] = separation
+        enter(scratch, place, separation)
+        look_ahead(scratch, center, ahead)
+        chosen = scratch.chosen[: choose(scratch, *nothing, np.int64(0), SLACK)]
+        way = ahead[0, :3] + np.cross(ahead[0, 3:], place - center)
+        lowest = separation + np.minimum(way[:, 2], 0.0)
+        np.testing.assert_allclose(scratch.lowest[:24], lowest, atol=1e-15)
+        assert lowest[chosen].min() <= lowest.min() + SLACK
+        assert separation[chosen].min() <= 0.05 * SLACK
+        others += lowest.argmin() != separation.argmin()
+    assert others > 100
+
+
+def test_a_coin_that_wobbles_is_hardly_ever_put_right():
+    """A faceted coin is thrown onto a floor: the corners that come down in a step are known in time."""
+    angle = np.arange(48) * np.pi / 24
+    rim = np.stack([0.7 * np.cos(angle), 0.7 * np.sin(angle), np.full(48, 0.1)], axis=1)
+    coin, rounds = topple.ConvexHull(np.concatenate([rim, rim * (1, 1, -1)])), 0
+    for seed in (3, 7, 8):
+        random = np.random.default_rng(seed)
+        turn, pushed = random.normal(size=4), random.normal(0, (1, 1, 1, 3, 3, 3))
+        scene = topple.Scene()
+        scene.add(topple.Body("floor", topple.Plane((0, 0, 1), 0.0), kind="static"))
+        scene.add(
+            topple.Body(
+                "coin", coin, position=(0, 0, 1.6), orientation=turn / np.linalg.norm(turn),
+                linear_velocity=pushed[:3], angular_velocity=pushed[3:],
+            )
+        )  # fmt: skip
+        simulation = topple.Simulation(scene, topple.ImpulseSolver(time_step=1 / 240))
+        pipeline = simulation._pipeline
+        project = pipeline.project_positions
+
+        def count(past, project=project):
+            nonlocal rounds
+            rounds += 1
+            project(past)
+
+        pipeline.project_positions = count
+        simulation.advance(2.0)
+    assert rounds <= 15
