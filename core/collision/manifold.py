@@ -170,7 +170,7 @@ def clip_faces(shapes, s_ref, face_ref, r_ref, o_ref, s_inc, face_inc, r_inc, o_
 
 
 @inner
-def foresee(scratch, p_ba, a, b, ahead):
+def foresee(scratch, p_ba, a, b, ahead, rolls):
     """Find how low each candidate gets in the motion ahead, where there are too many to keep all.
 
     The corners of a coin that wobbles come down in turn: those that touch now are not those that will.
@@ -178,6 +178,7 @@ def foresee(scratch, p_ba, a, b, ahead):
     Args:
         a, b: Bodies; p_ba: the centre of mass of a from that of b [m].
         ahead: By what each body is to move and turn, see `Trace`.
+        rolls: Whether one of them rolls along its lowest points, which then stay as low as they are.
     """
     if scratch.count[0] <= MAX_POINTS:
         return
@@ -187,7 +188,7 @@ def foresee(scratch, p_ba, a, b, ahead):
         p, n = vec3.load(scratch.p_a, i), vec3.load(scratch.normal, i)
         way = vec3.add(shift, vec3.cross(turn_a, vec3.subtract(p, p_ba)))
         way = vec3.subtract(way, vec3.cross(turn_b, p))
-        scratch.lowest[i] = scratch.separation[i] + min(vec3.dot(n, way), 0.0)
+        scratch.lowest[i] = scratch.separation[i] + (0.0 if rolls else min(vec3.dot(n, way), 0.0))
 
 
 @inlined
@@ -261,7 +262,7 @@ def _choose_loaded(scratch, kept, feature, impulse, feature_count, near):
 @inlined
 def _choose_coming(scratch, kept, near):
     """Choose what gets lowest in the motion ahead, unless one that is chosen gets nearly as low."""
-    lowest = 0
+    lowest = np.int64(0)  # typed: a literal would compile what it is passed to once more
     for i in range(scratch.count[0]):
         lowest = i if scratch.lowest[i] < scratch.lowest[lowest] else lowest
     for k in range(kept):

@@ -86,13 +86,18 @@ def make_scratch(shapes: ShapeTable) -> Scratch:
     )
 
 
+@inlined
+def _is_round(kind):
+    return kind in (CAPSULE, DISCS)
+
+
 @merged
 def _collide_pair(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scratch, counter):
     """Candidates of one pair into the manifold scratch."""
     kind_a, kind_b = shapes.kind[sa], shapes.kind[sb]
     origin = (0.0, 0.0, 0.0)
     manifold = scratch.manifold
-    round_a, round_b = kind_a in (CAPSULE, DISCS), kind_b in (CAPSULE, DISCS)
+    round_a, round_b = _is_round(kind_a), _is_round(kind_b)
     if kind_b == TRIANGLE:
         collide_triangle(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, manifold, scratch.simplex,
                          scratch.polytope, scratch.deepest)  # fmt: skip
@@ -144,14 +149,13 @@ def _carrier(witness, kind_a, kind_b):
 
 @merged
 def _store_points(
-    pairs, slot, a, b, ra, p_ba, rb, size, slack, carrier, radius_a, radius_b, is_mesh, ahead, scratch
+    pairs, slot, a, b, ra, p_ba, rb, size, slack, carrier, radius_a, radius_b, is_mesh, scratch
 ):
     """Store a pair's candidates, reduced, in its room.
 
     Points take over the impulses of the last step (those of this one are stored by `store_impulses`).
     """
     manifold, found, impulse, room = scratch.manifold, scratch.found, scratch.impulse, pairs.room[slot]
-    foresee(manifold, p_ba, a, b, ahead)
     kept = reduce_candidates(
         manifold, pairs.feature[room], pairs.impulse[room], np.int64(pairs.point_count[slot]), FLAT * slack,
         slack, size,
@@ -238,12 +242,14 @@ def _look_at_pairs(
             pairs.point_count[slot], pairs.way[slot] = NEEDS_ROOM, -np.inf  # near, whatever its gap
         elif manifold.count[0] > 0:
             carrier = _carrier(witness, shapes.kind[sa], shapes.kind[sb])
+            rolls = _is_round(shapes.kind[sa]) or _is_round(shapes.kind[sb])
+            foresee(manifold, p_ba, a, b, trace.ahead, rolls)
             pairs.gap[slot] = np.inf
             for i in range(manifold.count[0]):
                 pairs.gap[slot] = min(pairs.gap[slot], manifold.separation[i])
             _store_points(
                 pairs, slot, a, b, ra, p_ba, rb, size, slack, carrier, shapes.radius[sa], shapes.radius[sb],
-                is_mesh, trace.ahead, scratch,
+                is_mesh, scratch,
             )  # fmt: skip
             tally[POINTS] += pairs.point_count[slot] - FRESH
         else:

@@ -63,7 +63,7 @@ def test_one_that_is_deeper_takes_the_place_of_a_loaded_one():
 @kernel
 def look_ahead(scratch, center, ahead):
     """Foresee the motion of body 0, whose centre lies there, over body 1."""
-    foresee(scratch, (center[0], center[1], center[2]), np.int64(0), np.int64(1), ahead)
+    foresee(scratch, (center[0], center[1], center[2]), np.int64(0), np.int64(1), ahead, False)
 
 
 def test_what_comes_down_and_what_touches_are_both_chosen():
