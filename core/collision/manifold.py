@@ -41,9 +41,7 @@ class ManifoldScratch(NamedTuple):
     p_a: np.ndarray  # [m] (m, 3) point on a, from b's centre of mass
     normal: np.ndarray  # (m, 3)
     separation: np.ndarray  # [m] (m,)
-    lowest: (
-        np.ndarray
-    )  # [m] (m,) the separation now or, if that is less, after the motion ahead: see `foresee`
+    lowest: np.ndarray  # [m] (m,) the separation, or what it falls to in the motion ahead: see `foresee`
     feature: np.ndarray  # (m,)
     merit: np.ndarray  # (m,) factor on what speaks for each candidate, greater for those of the last step
     chosen: np.ndarray  # (MAX_POINTS,) candidates kept

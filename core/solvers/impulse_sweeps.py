@@ -36,8 +36,8 @@ LOOKS_AT_FIRST, WHOLE_EVERY = 2, 8
 # Where at most SOME of the batches still change by this part of what sweeps end with, these alone are swept,
 # as often or until they change by no more than LEFT of it.
 CHANGING, SOME, LEFT = 0.25, 0.4, 0.5
-# Where at most so many of the batches are not settled, only these are looked after, in so many sweeps at a
-# time: the worst of ten thousand contacts takes twice the sweeps of the worst of a thousand.
+# Where at most this part of the batches is not settled, a coarser end will do for these, in so many sweeps at
+# a time: the worst of ten thousand contacts takes more sweeps than the worst of a thousand.
 FEW, LONG = 0.005, 24
 BENT = 0.1  # of the tolerance: error of a straight prediction above which arms are rotated
 # Rounds: with the straight prediction only; and up to three more with arms that rotate.
@@ -208,13 +208,25 @@ def _sweep(board, beta, goes_on, whole, least, masses, contacts, rows, gap, pack
     return worst, size
 
 
+@inlined
+def _rest_changing(packed, number, least):
+    """How many contacts of a set that are in no batch changed by so much in their last update [m]."""
+    count, first = 0, packed.parts.contact_start[number]
+    for i in range(first, first + packed.rest_count[number]):
+        row, d = packed.row[i], packed.step[i]
+        along, across = row[K_N] * abs(d[0]), row[K_T] * math.sqrt(d[1] * d[1] + d[2] * d[2])
+        count += max(along, across) >= least
+    return count
+
+
 @inner
 def _share_changing(packed, least):
-    """The part of all batches that changed by at least so much in the last sweep over all [m]."""
+    """The part of batches, and contacts in none, that changed by so much in the last sweep over all [m]."""
     parts, batches, changing, count = packed.parts, packed.batches, 0, 0
     for k in range(sets_before(parts.depth[0], 1 << parts.depth[0])):
         if parts.contact_start[k] < parts.contact_end[k]:
-            changing, count = changing + count_changing(batches, k, least), count + batches.count[k]
+            changing += count_changing(batches, k, least) + _rest_changing(packed, k, least)
+            count += batches.count[k] + packed.rest_count[k]
     return changing / max(count, 1)
 
 

@@ -115,6 +115,7 @@ def test_cubes_of_a_wall_meet_where_they_touch(jitter):
         bodies = scene.bodies[a], scene.bodies[b]
         widest = widest_gap(*bodies)
         along = gap_along(contacts.normal[c], *map(world_vertices, bodies))
+        # A clipped point may be deeper by 1e-5 of the size, and a face stand for edges within the tolerance.
         assert contacts.separation[c] >= widest - 2e-5, (bodies[0].name, contacts.separation[c])
         assert along >= widest - 1e-4, (bodies[0].name, along)
         seen += 1
