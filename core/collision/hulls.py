@@ -12,7 +12,7 @@ from ..math3 import mat3, vec3
 from . import gjk
 from .contact_set import QUERIES, SURVIVED
 from .epa import penetration
-from .manifold import CLIP_COSINE, add_candidate, clip_faces, note_deepest
+from .manifold import CLIP_COSINE, add_candidate, add_corners, clip_faces, note_deepest
 from .refinement import refine
 from .round_shapes import SHORT
 from .separating_plane import (
@@ -183,10 +183,17 @@ def _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, scratch):
         face_a, cosine_a = aligned_face(shapes, sa, mat3.transform_transposed(ra, vec3.scale(n, -1.0)))
     if kind != FACE_B:
         face_b, cosine_b = aligned_face(shapes, sb, mat3.transform_transposed(rb, n))
-    if kind == FACE_B or (kind != FACE_A and cosine_b >= cosine_a and cosine_b > CLIP_COSINE):
-        clip_faces(shapes, sb, face_b, rb, origin, sa, face_a, ra, p_ba, 1.0, margin, scratch)
-    elif kind == FACE_A or cosine_a > CLIP_COSINE:
-        clip_faces(shapes, sa, face_a, ra, p_ba, sb, face_b, rb, origin, -1.0, margin, scratch)
+    s_ref, face_ref, r_ref, o_ref, s_inc, face_inc, r_inc, o_inc, sign = (
+        sb, face_b, rb, origin, sa, face_a, ra, p_ba, 1.0,
+    )  # fmt: skip
+    if kind == FACE_A or (kind != FACE_B and not (cosine_b >= cosine_a and cosine_b > CLIP_COSINE)):
+        if kind != FACE_A and cosine_a <= CLIP_COSINE:
+            return
+        s_ref, face_ref, r_ref, o_ref, s_inc, face_inc, r_inc, o_inc, sign = (
+            sa, face_a, ra, p_ba, sb, face_b, rb, origin, -1.0,
+        )  # fmt: skip
+    clip_faces(shapes, s_ref, face_ref, r_ref, o_ref, s_inc, face_inc, r_inc, o_inc, sign, margin, scratch)
+    add_corners(shapes, s_ref, face_ref, r_ref, o_ref, s_inc, face_inc, r_inc, o_inc, sign, margin, scratch)
 
 
 @inner

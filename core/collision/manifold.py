@@ -167,6 +167,54 @@ def clip_faces(shapes, s_ref, face_ref, r_ref, o_ref, s_inc, face_inc, r_inc, o_
             add_candidate(scratch, on_a, normal, separation, feature)
 
 
+@inlined
+def _is_over_face(shapes, s, face, r, offset, outward, p):
+    """Whether a point lies over a face, within its sides; `outward` is the face's normal, world axes."""
+    first, last = shapes.loop_start[face], shapes.loop_start[face + 1]
+    previous = vec3.add(mat3.transform(r, vertex(shapes, s, shapes.loop[last - 1])), offset)
+    for k in range(first, last):
+        corner = vec3.add(mat3.transform(r, vertex(shapes, s, shapes.loop[k])), offset)
+        side = vec3.cross(vec3.subtract(corner, previous), outward)
+        if vec3.dot(side, vec3.subtract(p, corner)) > FLUSH * vec3.dot(side, side):
+            return False
+        previous = corner
+    return True
+
+
+@inlined
+def _has_corner(shapes, face, local):
+    """Whether a vertex of a shape, by its number there, is a corner of a face."""
+    for k in range(shapes.loop_start[face], shapes.loop_start[face + 1]):
+        if shapes.loop[k] == local:
+            return True
+    return False
+
+
+@inlined
+def add_corners(shapes, s_ref, face_ref, r_ref, o_ref, s_inc, face_inc, r_inc, o_inc, sign, margin, scratch):
+    """Add the corners of a hull over another one's face that its face clipped there has not.
+
+    A hull that turns fast may come down on a corner of none of the faces it turns to the other now.
+
+    Args:
+        s_ref, face_ref, r_ref, o_ref, s_inc, face_inc, r_inc, o_inc, sign, margin: See `clip_faces`.
+    """
+    outward = mat3.transform(r_ref, vec3.load(shapes.face_normal, face_ref))
+    local = mat3.transform_transposed(r_inc, outward)
+    base = vec3.dot(outward, vec3.subtract(o_inc, o_ref)) - shapes.face_distance[face_ref]
+    first = shapes.vertex_start[s_inc]
+    for v in range(first, shapes.vertex_start[s_inc + 1]):
+        x = vec3.load(shapes.vertex, v)
+        separation = base + vec3.dot(local, x)
+        if separation > margin or _has_corner(shapes, face_inc, v - first):
+            continue
+        p = vec3.add(mat3.transform(r_inc, x), o_inc)
+        if _is_over_face(shapes, s_ref, face_ref, r_ref, o_ref, outward, p):
+            on_a = p if sign > 0.0 else vec3.subtract(p, vec3.scale(outward, separation))
+            feature = ((v - first) << 1) | (1 if sign > 0.0 else 0)
+            add_candidate(scratch, on_a, vec3.scale(outward, sign), separation, feature)
+
+
 @inner
 def foresee(scratch, p_ba, a, b, ahead, rolls):
     """Find how low each candidate gets in the motion ahead, where there are too many to keep all.

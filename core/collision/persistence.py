@@ -249,10 +249,10 @@ def settle_movers(pairs, owner, movers):
 
 
 @kernel
-def store_impulses(contacts, impulse, count, asleep, jammed, pairs):
-    """Keep the impulse (c, 3) of each contact that is awake for the next step; of a jammed body, none."""
+def store_impulses(contacts, impulse, count, unchanged, jammed, pairs):
+    """Keep the impulse (c, 3) of each contact that has changed for the next step; of a jammed body, none."""
     for c in range(count):
-        if asleep[c]:
+        if unchanged[c]:
             continue
         kept = pairs.impulse[pairs.room[contacts.slot[c]], contacts.place[c]]
         forget = jammed[contacts.body[c, 0]] or jammed[contacts.body[c, 1]]

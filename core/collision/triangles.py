@@ -15,7 +15,7 @@ import numpy as np
 
 from ..geometry.shape_table import HULL
 from ..geometry.support import support_point
-from ..jit import inlined, inner, merged
+from ..jit import inlined, inner
 from ..math3 import mat3, vec3
 from .manifold import CLIP_COSINE, CUT, add_candidate, note_deepest
 from .round_shapes import add_deepest, clip_features, load_feature, separate_cores
@@ -163,18 +163,25 @@ def _drop_inner_points(shapes, s, r, size, scratch):
 
 
 @inner
-def _add_corners(shapes, sa, ra, p_ba, sb, rb, n, distance, margin, size, scratch):
+def _add_corners(shapes, sa, ra, p_ba, sb, rb, n, distance, least, margin, size, scratch):
     """Add the corners of a hull over the triangle that are none of its points yet.
 
-    A hull that stands on an edge turns no face to the triangle under the end that comes down.
+    A hull that stands on an edge turns no face to the triangle under the end that comes down; nor does one
+    that lies across a side of it, whose lowest point is not over the triangle.
+
+    Args:
+        n, distance: Plane of the triangle's side that the hull is on.
+        least: Separation [m] of what is no corner that comes down.
     """
+    if shapes.kind[sa] != HULL:
+        return
     first = shapes.vertex_start[sa]
     n_local = mat3.transform_transposed(ra, n)
     base = vec3.dot(n, p_ba) - distance
     for v in range(first, shapes.vertex_start[sa + 1]):
         x = vec3.load(shapes.vertex, v)
         separation = base + vec3.dot(n_local, x)
-        if separation > margin:
+        if not least <= separation <= margin:
             continue
         p = vec3.add(mat3.transform(ra, x), p_ba)
         feature, known = ((v - first) << 1) | 1, False
@@ -184,7 +191,7 @@ def _add_corners(shapes, sa, ra, p_ba, sb, rb, n, distance, margin, size, scratc
             add_candidate(scratch, p, n, separation, feature)
 
 
-@merged
+@inner
 def collide_triangle(
     shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, manifold, simplex, polytope, deepest
 ):
@@ -211,7 +218,7 @@ def collide_triangle(
     lowest = vec3.subtract(lowest, vec3.scale(normal, rounding[0]))
     room = _room(shapes, sb, mat3.transform_transposed(rb, lowest))
     n, separation, p_a = normal, height, lowest
-    is_own = True
+    is_own, shallow = True, -SHALLOW * shapes.bound[sa]
     if room < max(-height, 0.0):
         apart, n, core = separate_cores(
             shapes, sa, ra, p_ba, sb, rb, (axis[0], axis[1], axis[2]), normal, size, simplex, polytope
@@ -222,8 +229,9 @@ def collide_triangle(
         if separation > margin:
             return
         if margin < 1e300 and not _may_lean(shapes, sb, n_local, mat3.transform_transposed(rb, n), back):
-            if height < -SHALLOW * shapes.bound[sa]:
+            if height < shallow:
                 note_deepest(deepest, height, normal, lowest)
+                _add_corners(shapes, sa, ra, p_ba, sb, rb, normal, distance, shallow, margin, size, manifold)
                 return
             n, separation, p_a = normal, height, lowest
     note_deepest(deepest, separation, n, p_a)
@@ -238,7 +246,8 @@ def collide_triangle(
     clip_features(count_a, count_b, n, rounding, margin, manifold)
     if count_b == 3:
         _drop_inner_points(shapes, sb, rb, size, manifold)
-    if shapes.kind[sa] == HULL and witness[0] == FACE_B and margin < 1e300:
-        _add_corners(shapes, sa, ra, p_ba, sb, rb, n, distance, margin, size, manifold)
+    if margin < 1e300:
+        least = -1e300 if witness[0] == FACE_B else shallow
+        _add_corners(shapes, sa, ra, p_ba, sb, rb, normal, distance, least, margin, size, manifold)
     if is_own:
         add_deepest(manifold, p_a, n, separation, size)

@@ -18,7 +18,7 @@ from ..tables import scratch_tables, table, table_of
 # on undamped.
 PUSH = 0.5
 # A pair is made stiffer than its load asks for by HEADROOM, and softer by steps where it is SLACKENED times
-# too stiff.
+# too stiff, unless it stood still: what rests would have to find its equilibrium anew at each of these steps.
 HEADROOM, SLACKENED = 2.0, 16.0
 # The stiffest spring, in units of its effective mass' inverse: it bears loads of 10^7 times that mass. The
 # load of a body squeezed between animated ones has no bound.
@@ -36,7 +36,7 @@ class ContactRows(NamedTuple):
     before: np.ndarray  # [N s] (c, 3) impulse of the last step, where the contact lasts
     compliance: np.ndarray  # [1/kg] (c,) of the contact's spring: 1 / (stiffness h^2)
     gap: np.ndarray  # [m] (c,) how far the contact may still close in this step
-    asleep: np.ndarray  # (c,) contacts of islands that sleep; of their rows only impulses are kept
+    kept: np.ndarray  # (c,) where impulses stay what they were: in islands that sleep, and others at rest
     slot: np.ndarray  # (c,) pair whose K_nn and coefficients the row holds; -1 where none
     place: np.ndarray  # (c,) and index among that pair's points
     look: np.ndarray  # (c,) at which these were found: see PairTable.looks
@@ -54,7 +54,7 @@ def empty_rows(capacity: int) -> ContactRows:
         before=before,
         compliance=compliance,
         gap=gap,
-        asleep=table(capacity, np.bool_),
+        kept=table(capacity, np.bool_),
         slot=table_of(-1, capacity, np.int32),
         place=table(capacity, np.int8),
         look=table(capacity, np.int32),
@@ -129,8 +129,17 @@ def contact_matrix(masses, contacts, c):
     )
 
 
+@inlined
+def _stood_still(velocity, a, b):
+    """Whether two bodies of these velocities (n, 6) do not move."""
+    for k in range(6):
+        if velocity[a, k] != 0.0 or velocity[b, k] != 0.0:
+            return False
+    return True
+
+
 @inner
-def _soften(slots, first, end, softness, sink, stiffening, rows):
+def _soften(body, slots, first, end, softness, sink, last_mean, stiffening, rows):
     """Compliance of some pairs' contacts: soft, but under a heavy load so stiff that they sink in by little.
 
     A pair keeps its stiffness while the load is within bounds: springs that followed every change of their
@@ -143,12 +152,16 @@ def _soften(slots, first, end, softness, sink, stiffening, rows):
             need = max(need, rows.K_nn[last] * rows.impulse[last, 0])
             last += 1
         need *= most
-        if rows.asleep[first]:
+        if rows.kept[first]:
             first = last
             continue
         if need > stiffening[slot]:
             stiffening[slot] = min(HEADROOM * need, softness / STIFFEST)
-        elif need > 0.0 and SLACKENED * need < stiffening[slot]:
+        elif (
+            need > 0.0
+            and SLACKENED * need < stiffening[slot]
+            and not _stood_still(last_mean, body[first, 0], body[first, 1])
+        ):
             stiffening[slot] = max(1.0, 0.5 * stiffening[slot])
         soft = softness / stiffening[slot]
         for c in range(first, last):
@@ -162,7 +175,7 @@ def _fill_rows(friction, masses, contacts, slots, places, first, last, pairs, mu
     for c in range(first, last):
         slot, place = slots[c], places[c]
         last_impulse = vec3.load(pairs.impulse[pairs.room[slot]], place)
-        if rows.asleep[c]:
+        if rows.kept[c]:
             rows.impulse[c, 0] = max(vec3.dot(vec3.load(contacts.normal, c), last_impulse), 0.0)
             rows.collision[c, 0], rows.gap[c] = 0.0, 0.0
             continue
@@ -192,8 +205,9 @@ def _pair_after(slot, c, count):
 
 @kernel
 def prepare_rows(
-    friction, masses, contacts, slots, places, count, pairs, multiply, softness, sink, rows, board, thread
-):
+    friction, masses, contacts, slots, places, count, pairs, multiply, softness, sink, last_mean, rows, board,
+    thread,
+):  # fmt: skip
     """Fill the rows of all contact points; impulses of the last step are taken into their frames.
 
     Args:
@@ -202,6 +216,7 @@ def prepare_rows(
         pairs: `stiffening` is brought up to date.
         softness: Compliance of a contact in units of its K_nn.
         sink: How far a contact may sink in under the load of the last step, per step [m/s].
+        last_mean: Mean velocities in the last step, shape (bodies, 6).
         board, thread: See `crew`: several threads share the pairs.
     """
     pieces = min(max(count // PIECE, 1), MOST_PIECES)
@@ -212,7 +227,7 @@ def prepare_rows(
         first = _pair_after(slots, count * piece // pieces, count)
         last = _pair_after(slots, count * (piece + 1) // pieces, count)
         _fill_rows(friction, masses, contacts, slots, places, first, last, pairs, multiply, rows)
-        _soften(slots, first, last, softness, sink, pairs.stiffening, rows)
+        _soften(contacts.body, slots, first, last, softness, sink, last_mean, pairs.stiffening, rows)
         piece_done(board)
         piece = next_piece(board, thread)
     if thread == LEADER:
@@ -293,3 +308,10 @@ def add_pair_momentum(contacts, c, p, momentum):
 def normal_compliance(rows, c):
     """Compliance along the normal: where the contact penetrates, for the part that is taken back."""
     return rows.compliance[c] * (PUSH if rows.gap[c] < 0.0 else 1.0)
+
+
+@inlined
+def stiffnesses(rows, c):
+    """Inverse compliance [kg] of a contact's spring across the normal, and along it."""
+    across = 1.0 / (PUSH * rows.compliance[c])
+    return across, across if rows.gap[c] < 0.0 else PUSH * across

@@ -320,7 +320,7 @@ class ImpulsePipeline:
             self.call(
                 find_sleepers,
                 self.model.kind, self.geometry, self.plan, self.graph, self.islands, count,
-                self._may_sleep, self.solve, self.rows.asleep,
+                self._may_sleep, self.solve, self.rows.kept,
             )  # fmt: skip
             return count
 
@@ -331,8 +331,8 @@ class ImpulsePipeline:
         self.crew.run(
             prepare_rows,
             self.model.friction, self.masses, self.geometry, self.contacts.slot, self.contacts.place,
-            self.contact_count, self.broad_phase.pairs, self.multiply, softness, self._sink(h), self.rows,
-            alone=self.contact_count < 2 * SMALLEST,
+            self.contact_count, self.broad_phase.pairs, self.multiply, softness, self._sink(h),
+            self.solve.last_mean, self.rows, alone=self.contact_count < 2 * SMALLEST,
         )  # fmt: skip
 
     def _gravity_speed(self, h: float) -> float:
@@ -397,7 +397,7 @@ class ImpulsePipeline:
         """Remember the impulses of the contacts with their pairs."""
         self.call(
             store_impulses,
-            self.contacts, self.impulse, self.contact_count, self.rows.asleep, self.solve.jammed,
+            self.contacts, self.impulse, self.contact_count, self.rows.kept, self.solve.jammed,
             self.broad_phase.pairs,
         )  # fmt: skip
 

@@ -209,7 +209,7 @@ def _look(surfaces, plan, contacts, rows, order, first, last, h, rest_speed, now
     found = 0
     for i in range(first, last):
         c = order[i]
-        if rows.asleep[c]:
+        if rows.kept[c]:
             continue
         now.smooth[c] = vec3.dot(vec3.load(contacts.normal, c), relative_velocity(plan.change, contacts, c))
         if not _is_fast(contacts, c, rest_speed, scratch):

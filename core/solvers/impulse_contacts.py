@@ -120,7 +120,7 @@ def warm_start(kind, masses, contacts, rows, count, h, gravity_speed, plan, net,
     net[:, :] = 0.0
     spins = _any_turns_far(h, plan.start)  # whom `spin_steadily` is for turns farther still
     for c in range(count):
-        if rows.asleep[c]:
+        if rows.kept[c]:
             continue
         for side in range(2 if spins else 0):
             spin_steadily(plan, contacts.body[c, side], h)
@@ -245,7 +245,7 @@ def apply_impulses(model, state, contacts, rows, count, impulse, change):
     """
     change[:, :] = 0.0
     for c in range(count):
-        if rows.asleep[c]:
+        if rows.kept[c]:
             continue
         p, before = vec3.load(rows.impulse, c), vec3.load(rows.before, c)
         # Of friction the spring's part is kept, without what damps it.

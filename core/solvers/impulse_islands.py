@@ -18,7 +18,15 @@ from .impulse_newton import (
     set_limits,
     solve_island,
 )
-from .impulse_rest import REST_SPEED, copy_solution, fastest_contact, hold, is_at_rest, typical_contact
+from .impulse_rest import (
+    REST_SPEED,
+    copy_solution,
+    fastest_contact,
+    hold,
+    is_at_rest,
+    keep_impulses,
+    typical_contact,
+)
 from .impulse_settle import (
     LARGE,
     leave_out_inertia,
@@ -54,7 +62,7 @@ class SolveScratch(NamedTuple):
     contact_count: np.ndarray  # (bodies,) contacts of each body in the last step
     found: np.ndarray  # (bodies, 6) mean velocities of before, to come back to
     impulse: np.ndarray  # [N s] (c, 3) and impulses
-    last_mean: np.ndarray  # (bodies, 6) mean velocities of the last step
+    last_mean: np.ndarray  # (bodies, 6) mean velocities of the last step; zero of what came to rest in it
     wait: np.ndarray  # (bodies,) steps before the equilibrium of a heap is sought again, where none was found
     newton: NewtonScratch
 
@@ -353,6 +361,7 @@ def release_push(
         for i in range(islands.start[island], islands.start[island + 1]):
             pushed = pushed or rows.gap[islands.order[i]] < -slop
         if pushed:
+            keep_impulses(rows, islands, island, np.bool_(False))
             sweep_island(
                 masses, contacts, rows, islands, island, h, 0.0, np.inf, STRAIGHT, 0.1 * slop, 0.1 * slop,
                 max_sweeps, solve.gap, packed, velocity, board,
@@ -400,7 +409,7 @@ def solve_contacts(
     )  # fmt: skip
     for i in range(mean.shape[0]):
         for k in range(6):
-            solve.last_mean[i, k] = mean[i, k]
+            solve.last_mean[i, k] = 0.0 if solve.settles[i] else mean[i, k]
     release_push(
         masses, contacts, rows, islands, island_count, plan, h, 2.0 * tolerance, max_sweeps, solve,
         packed, end_velocity, board,

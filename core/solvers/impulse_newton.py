@@ -21,24 +21,35 @@ from typing import NamedTuple
 import numpy as np
 
 from ..dynamics.contact_rows import (
-    PUSH,
     contact_frame,
     in_frame,
-    normal_compliance,
     relative_velocity,
-    to_world,
+    stiffnesses,
 )
 from ..jit import allocating_inner, inlined, inner
 from ..math3 import mat3, vec3
 from ..tables import scratch_tables
-from .block_cholesky import analyze, block_index, factor, products, solve, without_fill
+from .block_cholesky import analyze, factor, products, solve, without_fill
 from .conjugate_gradients import conjugate_gradients
+from .newton_matrix import (
+    AS_GLUED,
+    AS_SPRINGS,
+    HOLDS,
+    OPEN,
+    SLIPS,
+    UNLIMITED,
+    assemble,
+    friction_limit,
+    is_pressed,
+)
 
 MOST_ITERATIONS, MOST_IN_HEAPS = 320, 120
 MAX_BODIES = 1000  # the elimination graph is a table of bodies by bodies
 LINE_SEARCH = 12
 FULL_STEP = 0.5  # a whole step that cuts the error to this part needs no line search
 REUSE = 0.2  # the factor is kept while an iteration cuts the error to this part
+# Without an iteration no more than this part of the accuracy is left, which is what one would leave.
+CLEAN = 1e-3
 # Friction limits follow the normal impulses after so many iterations, or sooner where these have converged,
 # and so often in one step. Where the two have not met by then (bodies jammed by their own friction), the
 # last solution stands: no penetration, friction a round late.
@@ -54,7 +65,6 @@ MOST_PRODUCTS = 40
 # An incomplete factor may fail where the whole one does not. It is then taken of a matrix with a diagonal so
 # much larger, several times over.
 SHIFT, SHIFTS = 1.1, 8
-UNLIMITED = 1e300  # friction limit of a contact taken to hold
 
 
 class NewtonScratch(NamedTuple):
@@ -66,24 +76,31 @@ class NewtonScratch(NamedTuple):
     error: np.ndarray  # (bodies, 6) of the velocities, M^-1 times the gradient; zero where none responds
     step: np.ndarray  # (bodies, 6) Newton step
     limit: np.ndarray  # [N s] (c,) friction limit of the last iterate
+    grip: np.ndarray  # (c,) OPEN, SLIPS or HOLDS: what the first step takes the contact for
 
 
 def newton_scratch(body_count: int, contact_capacity: int) -> NewtonScratch:
     """Scratch for so many bodies and contacts."""
     by_contact, by_body = ((contact_capacity,), float), ((body_count, 6), float)
-    return NewtonScratch(*scratch_tables(by_contact, by_body, by_body, by_body, by_body, by_contact))
+    return NewtonScratch(
+        *scratch_tables(
+            by_contact, by_body, by_body, by_body, by_body, by_contact, ((contact_capacity,), np.int8)
+        )
+    )
 
 
 @inlined
-def spring_impulse(rows, c, u, limit, rate):
-    """(p_n, p_t1, p_t2) of contact `c` at the relative velocity u; friction is at most `limit` [N s]."""
-    compliance = PUSH * rows.compliance[c]
-    normal = max(0.0, (rate - u[0]) / normal_compliance(rows, c))
-    p1, p2 = rows.before[c, 1] - u[1] / compliance, rows.before[c, 2] - u[2] / compliance
-    size = math.sqrt(p1 * p1 + p2 * p2)
-    if size <= limit:
+def spring_impulse(rows, c, u, scratch, glued):
+    """(p_n, p_t1, p_t2) of contact `c` at the relative velocity u; see `is_pressed` for `glued`."""
+    across, along = stiffnesses(rows, c)
+    limit = friction_limit(scratch, c, glued)
+    normal = (scratch.rate[c] - u[0]) * along if is_pressed(scratch, c, u, glued) else 0.0
+    p1, p2 = rows.before[c, 1] - u[1] * across, rows.before[c, 2] - u[2] * across
+    square = p1 * p1 + p2 * p2
+    if square <= limit * limit:
         return normal, p1, p2
-    return normal, p1 * limit / size, p2 * limit / size
+    shorter = limit / math.sqrt(square)
+    return normal, p1 * shorter, p2 * shorter
 
 
 @inner
@@ -104,6 +121,18 @@ def set_limits(rows, islands, island, limit):
 
 
 @inner
+def _note_grips(rows, islands, island, grip):
+    """Note how contacts push, by the impulses now in `rows.impulse`."""
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        p, most = rows.impulse[c], rows.friction[c, 1] * rows.impulse[c, 0] * (1.0 - 1e-6)
+        if p[0] <= 0.0:
+            grip[c] = OPEN
+        else:
+            grip[c] = HOLDS if p[1] * p[1] + p[2] * p[2] < most * most else SLIPS
+
+
+@inner
 def _let_hold(rows, islands, island, limit):
     """Lift the limit from every contact that held in the last step.
 
@@ -120,16 +149,18 @@ def _let_hold(rows, islands, island, limit):
 @inlined
 def _momentum(masses, body, w):
     """M w of one body as six numbers."""
-    r = mat3.load(masses.R, body)
-    inertia = mat3.rotate_diagonal(r, vec3.load(masses.inertia, body))
-    m = masses.mass[body]
-    L = mat3.transform(inertia, (w[3], w[4], w[5]))
+    r, inertia, m = mat3.load(masses.R, body), vec3.load(masses.inertia, body), masses.mass[body]
+    own = mat3.transform_transposed(r, (w[3], w[4], w[5]))
+    L = mat3.transform(r, (inertia[0] * own[0], inertia[1] * own[1], inertia[2] * own[2]))
     return m * w[0], m * w[1], m * w[2], L[0], L[1], L[2]
 
 
 @inner
-def island_gradient(masses, contacts, rows, islands, island, velocity, scratch):
+def island_gradient(masses, contacts, rows, islands, island, velocity, scratch, glued):
     """Gradient of the potential at `velocity`, and the impulses there into `rows.impulse`.
+
+    Args:
+        glued: Whether contacts are taken for what their `grip` says; see `is_pressed`.
 
     Returns:
         The largest velocity error M^-1 g seen at a contact [m/s].
@@ -150,10 +181,11 @@ def island_gradient(masses, contacts, rows, islands, island, velocity, scratch):
             gradient[body, m] = momentum[m]
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
-        u = in_frame(contacts, c, relative_velocity(velocity, contacts, c))
-        p = spring_impulse(rows, c, u, scratch.limit[c], scratch.rate[c])
+        frame = contact_frame(contacts, c)
+        u = mat3.transform(frame, relative_velocity(velocity, contacts, c))
+        p = spring_impulse(rows, c, u, scratch, glued)
         rows.impulse[c, 0], rows.impulse[c, 1], rows.impulse[c, 2] = p
-        world = to_world(contacts, c, p)
+        world = mat3.transform_transposed(frame, p)
         for side in range(2):
             body = contacts.body[c, side]
             if islands.number[body] < 0:
@@ -175,108 +207,6 @@ def island_gradient(masses, contacts, rows, islands, island, velocity, scratch):
         error = relative_velocity(scratch.error, contacts, islands.order[i])
         worst = max(worst, vec3.dot(error, error))
     return math.sqrt(worst)
-
-
-@inlined
-def _spring_matrix(rows, c, u, limit, rate, along):
-    """Derivative -dp/du of contact `c` in its frame: nn, n t1, n t2, t1 t1, t1 t2, t2 t2.
-
-    A slipping contact resists across its slip, and is given the part `along` of that resistance along it.
-    """
-    stiffness = 1.0 / (PUSH * rows.compliance[c])
-    normal = 1.0 / normal_compliance(rows, c) if rate > u[0] else 0.0
-    p1, p2 = rows.before[c, 1] - u[1] * stiffness, rows.before[c, 2] - u[2] * stiffness
-    size = math.sqrt(p1 * p1 + p2 * p2)
-    if size <= limit:
-        return normal, 0.0, 0.0, stiffness, 0.0, stiffness
-    across = limit / size * stiffness
-    less = (1.0 - along) * across
-    t1, t2 = p1 / size, p2 / size
-    return normal, 0.0, 0.0, across - less * t1 * t1, -less * t1 * t2, across - less * t2 * t2
-
-
-@inlined
-def _world_matrix(contacts, c, D):
-    """A symmetric matrix of the contact frame (six entries, no n t terms) in world axes (nine)."""
-    f = contact_frame(contacts, c)
-    n, t1, t2 = (f[0], f[1], f[2]), (f[3], f[4], f[5]), (f[6], f[7], f[8])
-    dn = vec3.scale(n, D[0])
-    d1 = vec3.add(vec3.scale(t1, D[3]), vec3.scale(t2, D[4]))
-    d2 = vec3.add(vec3.scale(t1, D[4]), vec3.scale(t2, D[5]))
-    xx = n[0] * dn[0] + t1[0] * d1[0] + t2[0] * d2[0]
-    xy = n[0] * dn[1] + t1[0] * d1[1] + t2[0] * d2[1]
-    xz = n[0] * dn[2] + t1[0] * d1[2] + t2[0] * d2[2]
-    yy = n[1] * dn[1] + t1[1] * d1[1] + t2[1] * d2[1]
-    yz = n[1] * dn[2] + t1[1] * d1[2] + t2[1] * d2[2]
-    zz = n[2] * dn[2] + t1[2] * d1[2] + t2[2] * d2[2]
-    return xx, xy, xz, xy, yy, yz, xz, yz, zz
-
-
-@inlined
-def _cross_columns(r, m):
-    """[r] m: r crossed with each column of m."""
-    return (
-        r[1] * m[6] - r[2] * m[3], r[1] * m[7] - r[2] * m[4], r[1] * m[8] - r[2] * m[5],
-        r[2] * m[0] - r[0] * m[6], r[2] * m[1] - r[0] * m[7], r[2] * m[2] - r[0] * m[8],
-        r[0] * m[3] - r[1] * m[0], r[0] * m[4] - r[1] * m[1], r[0] * m[5] - r[1] * m[2],
-    )  # fmt: skip
-
-
-@inlined
-def _cross_rows(m, r):
-    """m [r]': r crossed with each row of m."""
-    return (
-        m[2] * r[1] - m[1] * r[2], m[0] * r[2] - m[2] * r[0], m[1] * r[0] - m[0] * r[1],
-        m[5] * r[1] - m[4] * r[2], m[3] * r[2] - m[5] * r[0], m[4] * r[0] - m[3] * r[1],
-        m[8] * r[1] - m[7] * r[2], m[6] * r[2] - m[8] * r[0], m[7] * r[0] - m[6] * r[1],
-    )  # fmt: skip
-
-
-@inner
-def _add_block(block, sign, D, rx, ry):
-    """block += sign J_x' D J_y for the contact velocities J = [1, -[r]] of two bodies (or one)."""
-    low = _cross_columns(rx, D)
-    right = _cross_rows(D, ry)
-    corner = _cross_rows(low, ry)
-    for i in range(3):
-        for j in range(3):
-            block[i, j] += sign * D[3 * i + j]
-            block[3 + i, j] += sign * low[3 * i + j]
-            block[i, 3 + j] += sign * right[3 * i + j]
-            block[3 + i, 3 + j] += sign * corner[3 * i + j]
-
-
-@inner
-def _assemble(masses, contacts, rows, islands, island, velocity, scratch, along, pattern, blocks):
-    """Hessian M + sum J' D J into the pattern's blocks; see `_spring_matrix` for `along`."""
-    blocks[:, :, :] = 0.0
-    for k in range(islands.body_start[island], islands.body_start[island + 1]):
-        body = islands.body[k]
-        block = blocks[pattern.rank[islands.number[body]]]
-        inertia = mat3.rotate_diagonal(mat3.load(masses.R, body), vec3.load(masses.inertia, body))
-        for i in range(3):
-            block[i, i] = masses.mass[body]
-            for j in range(3):
-                block[3 + i, 3 + j] = inertia[3 * i + j]
-    for i in range(islands.start[island], islands.start[island + 1]):
-        c = islands.order[i]
-        u = in_frame(contacts, c, relative_velocity(velocity, contacts, c))
-        D = _spring_matrix(rows, c, u, scratch.limit[c], scratch.rate[c], along)
-        if D[0] == 0.0 and D[3] == 0.0 and D[5] == 0.0:
-            continue
-        D_W = _world_matrix(contacts, c, D)
-        ka, kb = islands.number[contacts.body[c, 0]], islands.number[contacts.body[c, 1]]
-        ra, rb = vec3.load(contacts.arm[c], 0), vec3.load(contacts.arm[c], 1)
-        if ka >= 0:
-            _add_block(blocks[pattern.rank[ka]], 1.0, D_W, ra, ra)
-        if kb >= 0:
-            _add_block(blocks[pattern.rank[kb]], 1.0, D_W, rb, rb)
-        if ka >= 0 and kb >= 0:
-            row_a, row_b = pattern.rank[ka], pattern.rank[kb]
-            if row_a > row_b:
-                _add_block(blocks[block_index(pattern, row_a, row_b)], -1.0, D_W, ra, rb)
-            else:
-                _add_block(blocks[block_index(pattern, row_b, row_a)], -1.0, D_W, rb, ra)
 
 
 @inner
@@ -316,7 +246,7 @@ def _slope(masses, rows, islands, island, velocity, scratch, slip, beyond):
     for i in range(slip.shape[0]):
         c = islands.order[first + i]
         u, du = vec3.load(slip[i], 0), vec3.load(slip[i], 1)
-        p = spring_impulse(rows, c, vec3.add(u, vec3.scale(du, beyond)), scratch.limit[c], scratch.rate[c])
+        p = spring_impulse(rows, c, vec3.add(u, vec3.scale(du, beyond)), scratch, AS_SPRINGS)
         total -= vec3.dot(p, du)
     return total
 
@@ -424,6 +354,35 @@ def _go_along(islands, island, alpha, velocity, scratch):
 
 
 @inner
+def _step_glued(
+    masses, contacts, rows, islands, island, error, pattern, complete, matrix, blocks, solution, work,
+    velocity, scratch,
+):  # fmt: skip
+    """A first step by what contacts do by their impulses, not by their springs; the error then left.
+
+    Sweeps leave velocities that are right to a part of the tolerance, by which a spring gives under many
+    times its load: by their springs half of the contacts would be open, and each step of Newton's method
+    would end where the first of them closes. Their impulses tell which are. Where that is no gain, it is
+    taken back.
+
+    Source: Hintermueller, Ito & Kunisch 2002, *The primal-dual active set strategy as a semismooth Newton
+    method*.
+    """
+    island_gradient(masses, contacts, rows, islands, island, velocity, scratch, AS_GLUED)
+    assemble(masses, contacts, rows, islands, island, velocity, scratch, 1.0, AS_GLUED, pattern, matrix)
+    way = 0.0
+    if _factor_matrix(pattern, complete, matrix, blocks):
+        _newton_step(islands, island, pattern, complete, matrix, blocks, solution, work, scratch)
+        way = 1.0
+    _go_along(islands, island, way, velocity, scratch)
+    left = island_gradient(masses, contacts, rows, islands, island, velocity, scratch, AS_SPRINGS)
+    if left < error:
+        return left
+    _go_along(islands, island, -way, velocity, scratch)
+    return island_gradient(masses, contacts, rows, islands, island, velocity, scratch, AS_SPRINGS)
+
+
+@inner
 def _iterate(
     masses, contacts, rows, islands, island, accuracy, error, pattern, complete, matrix, blocks, solution,
     work, slip, velocity, scratch,
@@ -431,24 +390,25 @@ def _iterate(
     """Newton's method from the error at hand; what `solve_island` returns."""
     most = MOST_ITERATIONS if complete else MOST_IN_HEAPS
     iterations, rounds, since = 0, 0, 0
-    along = 1.0
-    factored = False
+    along, enough, factored = 1.0, CLEAN * accuracy, False
     while iterations < most:
-        if (error <= accuracy or since >= FOLLOW) and rounds < LIMIT_ROUNDS:
+        if (error <= enough or since >= FOLLOW) and rounds < LIMIT_ROUNDS:
             set_limits(rows, islands, island, scratch.limit)
-            error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
+            error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch, AS_SPRINGS)
             rounds, since = rounds + 1, 0
-        if error <= accuracy:
+        if error <= enough:
             break
-        iterations, since = iterations + 1, since + 1
+        iterations, since, enough = iterations + 1, since + 1, accuracy
         if not factored:
-            _assemble(masses, contacts, rows, islands, island, velocity, scratch, along, pattern, matrix)
+            assemble(
+                masses, contacts, rows, islands, island, velocity, scratch, along, AS_SPRINGS, pattern, matrix
+            )
             if not _factor_matrix(pattern, complete, matrix, blocks):
                 break
         _newton_step(islands, island, pattern, complete, matrix, blocks, solution, work, scratch)
         before, first, length = error, _descent(islands, island, scratch), 1.0
         _go_along(islands, island, 1.0, velocity, scratch)
-        error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
+        error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch, AS_SPRINGS)
         if not error < FULL_STEP * before:
             whole = _descent(islands, island, scratch)
             length = _line_search(
@@ -456,7 +416,9 @@ def _iterate(
             )
             if length < 1.0:
                 _go_along(islands, island, length - 1.0, velocity, scratch)
-                error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
+                error = island_gradient(
+                    masses, contacts, rows, islands, island, velocity, scratch, AS_SPRINGS
+                )
         if length == 0.0:
             break
         factored = error < REUSE * before  # the factor still serves
@@ -483,14 +445,20 @@ def solve_island(masses, contacts, rows, islands, island, accuracy, patient, vel
     pattern, complete = _island_pattern(contacts, islands, island)
     if not (complete or patient):
         return 0, math.inf
-    error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
-    if error > accuracy:
-        _let_hold(rows, islands, island, scratch.limit)
-        error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch)
     n = pattern.rank.shape[0]
     matrix = np.empty((n + pattern.row.shape[0], 6, 6))
     blocks, solution, work = np.empty_like(matrix), np.empty((n, 6)), np.empty((0 if complete else 4, n, 6))
     slip = np.empty((islands.start[island + 1] - islands.start[island], 2, 3))
+    _note_grips(rows, islands, island, scratch.grip)
+    error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch, AS_SPRINGS)
+    if error > accuracy:
+        error = _step_glued(
+            masses, contacts, rows, islands, island, error, pattern, complete, matrix, blocks, solution,
+            work, velocity, scratch,
+        )  # fmt: skip
+    if error > accuracy:
+        _let_hold(rows, islands, island, scratch.limit)
+        error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch, AS_SPRINGS)
     return _iterate(
         masses, contacts, rows, islands, island, accuracy, error, pattern, complete, matrix, blocks, solution,
         work, slip, velocity, scratch,

@@ -10,6 +10,7 @@ from ..dynamics.contact_rows import contact_matrix, normal_compliance, relative_
 from ..jit import inner, kernel, merged
 from ..math3 import vec3
 from .impulse_newton import island_gradient, set_limits
+from .newton_matrix import AS_SPRINGS
 
 # An island is held at rest where nothing moves faster than this part of what gravity adds in a step and
 # the forces that act balance to this part of gravity.
@@ -102,17 +103,22 @@ def copy_solution(islands, island, velocity, impulse, velocity_out, impulse_out)
 
 
 @merged
-def _is_unchanged(masses, contacts, rows, islands, island, rate, accuracy):
+def _is_unchanged(masses, contacts, rows, islands, island, rate, mean, accuracy, slow):
     """Whether every spring of an island pushes where nothing moves as it did in the last step.
 
     Args:
         rate: Least normal velocity of each contact [m/s].
+        mean: Planned velocities, shape (bodies, 6).
         accuracy: Change of a contact's velocity up to which an impulse is the same [m/s].
+        slow: Relative velocity at a contact that is none [m/s].
     """
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
         p = rows.impulse[c]
         if rows.K_nn[c] * abs(max(rate[c], 0.0) / normal_compliance(rows, c) - p[0]) > accuracy:
+            return False
+        u = relative_velocity(mean, contacts, c)
+        if vec3.dot(u, u) > slow * slow:
             return False
         friction, limit = p[1] * p[1] + p[2] * p[2], rows.friction[c, 1] * p[0]
         if friction > limit * limit:
@@ -122,25 +128,40 @@ def _is_unchanged(masses, contacts, rows, islands, island, rate, accuracy):
     return True
 
 
+@inner
+def keep_impulses(rows, islands, island, kept):
+    """Say whether all impulses of an island stay what they were."""
+    for i in range(islands.start[island], islands.start[island + 1]):
+        rows.kept[islands.order[i]] = kept
+
+
+@inner
+def _any_collision(rows, islands, island):
+    """Whether any contact of an island had a collision in this step."""
+    for i in range(islands.start[island], islands.start[island + 1]):
+        if rows.collision[islands.order[i], 0] != 0.0:
+            return True
+    return False
+
+
 @merged
 def is_at_rest(masses, contacts, rows, islands, island, gravity_speed, mean, solve):
     """Whether nothing moves and the forces balance where nothing does; if not, all is left as it was."""
     if not is_slow(islands, island, solve.last_mean, REST_SPEED * gravity_speed):
         return False
-    first, last, most = islands.start[island], islands.start[island + 1], REST_FORCE * gravity_speed
+    most = REST_FORCE * gravity_speed
     # With the impulses of the last step, the planned velocities are all that is out of balance.
-    if (
-        fastest_body(islands, island, mean) <= most
-        and _is_unchanged(masses, contacts, rows, islands, island, solve.newton.rate, SAME * gravity_speed)
-        and fastest_contact(contacts, islands.order, first, last, mean) <= most
+    if fastest_body(islands, island, mean) <= most and _is_unchanged(
+        masses, contacts, rows, islands, island, solve.newton.rate, mean, SAME * gravity_speed, most
     ):
+        keep_impulses(rows, islands, island, not _any_collision(rows, islands, island))
         return True
     set_limits(rows, islands, island, solve.newton.limit)
     copy_solution(islands, island, mean, rows.impulse, solve.found, solve.impulse)
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
         for m in range(6):
             mean[islands.body[k], m] = 0.0
-    error = island_gradient(masses, contacts, rows, islands, island, mean, solve.newton)
+    error = island_gradient(masses, contacts, rows, islands, island, mean, solve.newton, AS_SPRINGS)
     if (
         max(error, fastest_body(islands, island, solve.newton.error)) <= most
         and _fastest_support(contacts, islands, island, mean) <= REST_SPEED * gravity_speed

@@ -27,6 +27,8 @@ STILL = 0.25
 # not tried again for so long [s].
 LARGE, WAIT = 400, 0.25
 LONGER = 100.0  # how many times longer the step is taken for
+# In one step it goes by the tolerance, or by this part of the way that gravity has in a step.
+AT_ONCE = 0.25
 TOUCHING = -1e-300  # [m] gap of an open contact, so that its spring gives like one that is closed
 
 
@@ -95,7 +97,7 @@ def shorten_step(rows, order, first, last, gap):
 
 @inner
 def settle(contacts, rows, islands, island, h, gravity_speed, tolerance, equilibrium, error, mean, solve):
-    """Let an island into the equilibrium found, by no more than the tolerance in a step; whether it is one.
+    """Let an island into the equilibrium found, or some of the way to it (AT_ONCE); whether it is one.
 
     Args:
         equilibrium: What it may be.
@@ -110,7 +112,8 @@ def settle(contacts, rows, islands, island, h, gravity_speed, tolerance, equilib
         for k in range(islands.body_start[island], islands.body_start[island + 1]):
             solve.wait[islands.body[k]] = math.ceil(WAIT / h) if last - first > LARGE else 0
         return False
-    scale = LONGER if way <= tolerance else LONGER * tolerance / way
+    at_once = max(tolerance, AT_ONCE * gravity_speed * h)
+    scale = LONGER if way <= at_once else LONGER * at_once / way
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
         body = islands.body[k]
         solve.settles[body] = True

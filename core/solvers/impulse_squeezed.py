@@ -8,11 +8,13 @@ moves with them, overlaps them by what there is no room for, and is not flung aw
 
 import math
 
+import numpy as np
+
 from ..dynamics.contact_rows import PUSH, in_frame, relative_velocity
 from ..jit import inner, kernel
 from ..math3 import mat3, vec3
 from .impulse_contacts import gap_rate
-from .impulse_rest import fastest_body, touches_animated
+from .impulse_rest import fastest_body, keep_impulses, touches_animated
 from .impulse_sweeps import BENT, ROUNDS, sweep_island
 
 # Tolerances by which a contact would end too deep, or is too deep in a body that no force moves.
@@ -29,10 +31,14 @@ SOFT = 1.0  # compliance of such contacts, in units of their effective mass' inv
 
 
 @inner
-def _is_in_fixed(contacts, rows, islands, c, depth):
-    """Whether contact `c` is deeper than `depth` [m] in a body that no force moves."""
+def _is_in_fixed(contacts, gap, islands, c, depth):
+    """Whether contact `c` is deeper than `depth` [m] in a body that no force moves.
+
+    Args:
+        gap: Gaps before arms rotate [m], shape (c,): what turning takes from one is no overlap.
+    """
     a, b = contacts.body[c, 0], contacts.body[c, 1]
-    return rows.gap[c] < -depth and (islands.number[a] < 0 or islands.number[b] < 0)
+    return gap[c] < -depth and (islands.number[a] < 0 or islands.number[b] < 0)
 
 
 @inner
@@ -48,13 +54,13 @@ def _any_animated(masses, mean):
 
 
 @inner
-def _what_squeezes(contacts, rows, islands, island, any_animated, depth, mean):
+def _what_squeezes(contacts, gap, islands, island, any_animated, depth, mean):
     """Whether animated bodies touch an island, and whether it is in a body that no force moves."""
     animated, inside = False, False
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
         animated = animated or (any_animated and touches_animated(contacts, islands, c, mean))
-        inside = inside or _is_in_fixed(contacts, rows, islands, c, depth)
+        inside = inside or _is_in_fixed(contacts, gap, islands, c, depth)
     return animated, inside
 
 
@@ -241,7 +247,7 @@ def _let_in(
         c = islands.order[i]
         rows.impulse[c, 0], rows.impulse[c, 1], rows.impulse[c, 2] = 0.0, 0.0, 0.0
         if touches_animated(contacts, islands, c, mean) or _is_in_fixed(
-            contacts, rows, islands, c, SQUEEZED * tolerance
+            contacts, solve.gap, islands, c, SQUEEZED * tolerance
         ):
             rows.compliance[c] = SOFT * rows.K_nn[c]
     sweep_island(
@@ -264,8 +270,8 @@ def give_way(
         max_sweeps: Bound on the sweeps over an island.
         start: Velocities at the start of the step, shape (bodies, 6).
         mean: Mean velocities in the step (bodies, 6): those solved for, written where something is squeezed.
-        solve: `newton.free` is read: mean velocities without the impulses of contacts; `limit` and `jammed`
-            are written.
+        solve: `gap` is read, and `newton.free`: mean velocities without the impulses of contacts; `limit`
+            and `jammed` are written.
         packed: Scratch of this step.
     """
     solve.limit[:], solve.jammed[:] = math.inf, False
@@ -273,9 +279,10 @@ def give_way(
     for island in range(island_count):
         if islands.asleep[island]:
             continue
-        animated, inside = _what_squeezes(contacts, rows, islands, island, any_animated, deep, mean)
+        animated, inside = _what_squeezes(contacts, solve.gap, islands, island, any_animated, deep, mean)
         if not animated and not inside:
             continue
+        keep_impulses(rows, islands, island, np.bool_(False))
         animated_speed = _animated_speed(contacts, islands, island, gravity_speed, mean)
         if _shortfall(contacts, rows, islands, island, h, mean) > deep:
             _let_in(
