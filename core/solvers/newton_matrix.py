@@ -15,7 +15,7 @@ from ..jit import inlined, inner
 from ..math3 import mat3, vec3
 from .block_cholesky import block_index
 
-UNLIMITED = 1e300  # friction limit [N s] of a contact taken to hold
+UNLIMITED = 1e150  # friction limit [N s] of a contact taken to hold
 # How a contact pushes by its impulse: not at all, by friction on its limit, or by less.
 OPEN, SLIPS, HOLDS = np.int8(0), np.int8(1), np.int8(2)
 # Whether contacts are taken for what they do by their impulses (typed: literals would compile once more).
