@@ -361,7 +361,7 @@ def _step_glued(
     """A first step by what contacts do by their impulses, not by their springs; the error then left.
 
     Sweeps leave velocities that are right to a part of the tolerance, by which a spring gives under many
-    times its load: by their springs half of the contacts would be open, and each step of Newton's method
+    times its load: by their springs many of the contacts would be open, and each step of Newton's method
     would end where the first of them closes. Their impulses tell which are. Where that is no gain, it is
     taken back.
 
