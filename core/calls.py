@@ -6,7 +6,6 @@ that a step takes: in a small scene more than all arithmetic. `Calls` keeps them
 of the last one. Machine code of a few lines for each kernel (`jit.Entry`) takes its arguments from there.
 """
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -23,56 +22,44 @@ class Calls:
     def __init__(self) -> None:
         """Begin with none."""
         self._called: dict[Callable, int] = {}
-        self._framed: dict[Callable, _FramedKernel] = {}
+        self._framed: dict[Callable, FramedKernel] = {}
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
         return Calls, ()  # a copy's kernels take the copy's arrays
 
     def __call__(self, kernel: Callable, *arguments: Any) -> Any:
         """The same as kernel(*arguments)."""
-        framed = self._frame(kernel, arguments)
-        if framed is None:
-            return kernel(*arguments)
-        framed.fill(arguments)
-        return framed.run()
+        if kernel in self._framed or self._is_worth_a_frame(kernel):
+            return self.frame(kernel, *arguments).run()
+        return kernel(*arguments)
 
-    def prepare(self, kernel: Callable, *arguments: Any) -> Callable[[], Any]:
-        """A call of the kernel for another thread to make, whatever this one calls in the meantime."""
-        framed = self._frame(kernel, arguments)
-        if framed is None:
-            return functools.partial(kernel, *arguments)
-        framed.fill(arguments)
-        return framed.copy().run
-
-    def _frame(self, kernel: Callable, arguments: tuple) -> "_FramedKernel | None":
-        """The kernel's frame; None while it has none, or where it runs as Python."""
+    def frame(self, kernel: Callable, *arguments: Any) -> "FramedKernel":
+        """The frame of a compiled kernel, with these arguments in it."""
         framed = self._framed.get(kernel)
-        if framed is None and is_compiled_kernel(kernel):
-            count = self._called[kernel] = self._called.get(kernel, 0) + 1
-            if count > ENOUGH:
-                framed = self._framed[kernel] = _FramedKernel(entry_of(kernel, arguments))
+        if framed is None:
+            framed = self._framed[kernel] = FramedKernel(entry_of(kernel, arguments))
+        framed.fill(arguments)
         return framed
 
+    def error(self, kernel: Callable) -> BaseException:
+        """What the last call of a kernel by its frame raised."""
+        return self._framed[kernel].error()
 
-class _FramedKernel:
+    def _is_worth_a_frame(self, kernel: Callable) -> bool:
+        """Whether a kernel, not one that runs as Python, has been called often enough."""
+        self._called[kernel] = self._called.get(kernel, 0) + 1
+        return self._called[kernel] > ENOUGH and is_compiled_kernel(kernel)
+
+
+class FramedKernel:
     """A kernel and the frame of its arguments."""
 
     def __init__(self, entry: Entry) -> None:
         self._entry = entry
         self._words = np.zeros(entry.size, np.int64)
         self._held: list[Any] = [self] * len(entry.kinds)  # the arguments that are written there
-        self._look()
-
-    def _look(self) -> None:
         self._integers, self._reals = self._words.data, self._words.view(float).data
-        self._address = self._words.ctypes.data
-
-    def copy(self) -> "_FramedKernel":
-        """One with the same arguments, and a frame of its own."""
-        copied = object.__new__(_FramedKernel)
-        copied._entry, copied._words, copied._held = self._entry, self._words.copy(), self._held.copy()
-        copied._look()
-        return copied
+        self.code, self.address = entry.address, self._words.ctypes.data
 
     def fill(self, arguments: tuple) -> None:
         """Write the arguments that are not there yet."""
@@ -86,4 +73,8 @@ class _FramedKernel:
 
     def run(self) -> Any:
         """Call the kernel."""
-        return self._entry.run(self._address, self._integers, self._reals)
+        return self._entry.run(self.address, self._integers, self._reals)
+
+    def error(self) -> BaseException:
+        """What the last call raised."""
+        return self._entry.error(self._integers)

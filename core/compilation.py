@@ -28,7 +28,7 @@ from .collision.narrow_phase import detect_contacts, make_scratch
 from .collision.pairs import empty_pairs
 from .collision.persistence import CARRIED, new_trace
 from .collision.time_of_impact import advance_along
-from .crew import alone
+from .crew import OVER, alone, attend, tell
 from .dynamics.body_state import build_bodies, gravity_of, ignored_pairs, initial_state
 from .dynamics.motion import empty_plan, move_bodies, plan_free_motion, update_all_derived
 from .geometry.shape_table import ShapeTable
@@ -197,6 +197,9 @@ def compile_repair() -> None:
     describe_contacts(contacts.body, contacts.arm, contacts.normal, none, state.c, velocity, np.zeros((0, 8)))
     pipeline.repair_positions(h)
     pipeline.project_positions(PastContacts())
+    board, _ = alone()
+    tell(board.word, OVER, 1)
+    attend(board.word, np.zeros((2, 2), np.int64), board.word, 1)  # to which nothing is up
 
 
 def compile_impulse() -> None:

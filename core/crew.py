@@ -7,19 +7,33 @@ done before it goes on. The others take pieces until the leader has finished. No
 one of its task reads or writes, so the result is the same whoever takes which, and with any number of
 threads; and since nobody waits for a thread that takes no piece, one that comes late or not at all, because
 the machine has other things to do, costs nothing.
+
+From stage to stage the others wait in a kernel (`attend`), so that none needs Python's lock to begin or to
+end: the leader writes where the machine code is and where its arguments are, then on a notice that something
+is up. Where nothing has been for a while their threads end, and are made anew with the next work.
 """
 
 import os
+import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .calls import Calls
-from .jit import RUNS_AS_PYTHON, add_to_word, inlined, inner, load_word, pause, store_word
+from .jit import (
+    RUNS_AS_PYTHON,
+    add_to_word,
+    call_address,
+    inlined,
+    inner,
+    kernel,
+    load_word,
+    pause,
+    store_word,
+)
 
 MOST_THREADS = 4  # more have not been measured
 LEADER = np.int64(0)  # typed: a literal would compile what it is passed to once more
@@ -27,9 +41,11 @@ LEADER = np.int64(0)  # typed: a literal would compile what it is passed to once
 LEFT, DONE, OVER, TASK, WORDS = 0, 16, 32, 48, 64
 NUMBERS, MOST_PIECES = 16, 64
 ONLY = np.int64(0)  # the task of a kernel that has but one
-IDLE = 20_000  # looks at a board in vain (some 0.7 ms) after which a thread leaves it for a while
-REST, LONGEST_REST = 1e-4, 2e-3  # [s] that it then sleeps, and twice as long each time up to
+# Looks in vain (some 3 ms; the serial work of a step takes 1 ms) after which a thread ends; or, where
+# something is up, leaves its board for a while: so long [s], and twice as long each time up to the second.
+IDLE, REST, LONGEST_REST = 100_000, 1e-4, 2e-3
 NEVER_DONE = 1 << 40  # more pieces than any task has: a thread has failed, with one in hand perhaps
+UP, IN, FAILED = 0, 16, 2  # words of a notice: whether something is up, each thread's; and of one that failed
 
 
 class Board(NamedTuple):
@@ -100,6 +116,45 @@ def next_piece(board, thread):
     return piece
 
 
+@kernel
+def tell(word, index, value):
+    """Write a word of a notice; who reads it finds all that was written before."""
+    store_word(word, index, value)
+
+
+@kernel
+def attend(notice, address, board, thread):
+    """Take part in what is up, time and again, until nothing has been for a while.
+
+    Args:
+        notice, address: See `Crew`.
+        board: The words of its board.
+
+    Returns:
+        Whether something is up, which had nothing to do for a while.
+    """
+    idle = 0
+    while idle < IDLE:
+        if load_word(notice, UP) == 0:
+            pause()
+            idle += 1
+            continue
+        store_word(
+            notice, IN * thread, 1
+        )  # before the second look: now the leader leaves it up, or sees this
+        failed, up = False, load_word(notice, UP) != 0
+        if up:
+            failed, idle = call_address(address[thread, 0], address[thread, 1]) > 0, 0
+        if failed:
+            store_word(notice, IN * thread, FAILED)
+            store_word(board, DONE, NEVER_DONE)  # or the leader would wait for a piece for ever
+            return False
+        store_word(notice, IN * thread, 0)
+        if up and not load_word(board, OVER):
+            return True
+    return False
+
+
 class Crew:
     """So many threads, the caller's among them; the others begin with the first work for them."""
 
@@ -109,8 +164,13 @@ class Crew:
             threads = min(usable_processors(), MOST_THREADS)
         self.threads = 1 if RUNS_AS_PYTHON else threads
         self._calls = [Calls() for _ in range(self.threads)]
-        self._board = new_board()  # of a leader alone; others may come late, and need one for each run
-        self._pool: ThreadPoolExecutor | None = None  # its threads end when nobody refers to it any more
+        self._alone, self._shared = new_board(), new_board()
+        self.board = self._alone  # of the last run
+        # Whether something is up; for each thread but the leader whether it is in: on lines of their own.
+        self._notice = np.zeros(IN * self.threads, np.int64)
+        self._address = np.zeros((self.threads, 2), np.int64)  # of the machine code, of each one's arguments
+        self._kernel: Callable | None = None  # which that is
+        self._others: dict[int, threading.Thread] = {}
 
     def __reduce__(self) -> tuple[type, tuple[int]]:
         return Crew, (self.threads,)  # a copy has threads of its own
@@ -125,45 +185,65 @@ class Crew:
         Raises:
             Exception: Whatever one of the threads raised; what the kernel writes is then not whole.
         """
+        shared = not (alone or self.threads == 1) and self._ask(kernel, arguments, own)
+        self.board = self._shared if shared else self._alone
+        if not shared:
+            self._clear(self._alone)
         mine = (*arguments, *own[0]) if own else arguments
-        if alone or self.threads == 1:
-            for words in self._board:
-                words.fill(0)
-            return self._calls[LEADER](kernel, *mine, self._board, LEADER)
-        board = new_board()
-        errors: list[BaseException] = []
+        try:
+            return self._calls[LEADER](kernel, *mine, self.board, LEADER)
+        finally:
+            if shared:
+                tell(self._notice, UP, 0)
+                tell(self._shared.word, OVER, 1)
+                self._raise_errors()
+
+    def _ask(self, kernel: Callable, arguments: tuple, own: Sequence[tuple]) -> bool:
+        """Ask the other threads to take part; whether they may."""
+        self._raise_errors()
+        # One that was held up may be in still; and while Python ends it waits for the others to end.
+        if self._notice[IN::IN].any() or not threading.main_thread().is_alive():
+            return False
+        self._clear(self._shared)
+        self._kernel = kernel
         for number in range(1, self.threads):
             theirs = (*arguments, *own[number]) if own else arguments
-            part = self._calls[number].prepare(kernel, *theirs, board, number)
-            self._ask(part, board, errors)
-        try:
-            result = self._calls[LEADER](kernel, *mine, board, LEADER)
-        finally:
-            board.word[OVER] = 1
-            if errors:  # what the leader raised, if it did, only says that there are some
-                raise errors[0]
-        return result
+            framed = self._calls[number].frame(kernel, *theirs, self._shared, number)
+            self._address[number] = framed.code, framed.address
+            self._keep_alive(number)
+        tell(self._notice, UP, 1)
+        return True
 
-    def _ask(self, part: Callable[[], Any], board: Board, errors: list[BaseException]) -> None:
-        """Ask another thread to take part."""
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="Topple")
-        with suppress(RuntimeError):  # Python ends, and takes no more work: the leader does it all
-            self._pool.submit(_take_part, part, board, errors)
+    def _keep_alive(self, number: int) -> None:
+        """Make a thread, if it is not there."""
+        if number in self._others and self._others[number].is_alive():
+            return
+        what_it_takes = self._notice, self._address, self._shared.word, number
+        self._others[number] = threading.Thread(
+            target=_take_part, args=what_it_takes, name=f"Topple_{number}"
+        )
+        with suppress(RuntimeError):  # there are too many: the leader does it all
+            self._others[number].start()
+
+    def _raise_errors(self) -> None:
+        """Raise what another thread did; what the leader raised, if anything, only says that one did."""
+        for number in range(1, self.threads):
+            if self._kernel is not None and self._notice[IN * number] == FAILED:
+                self._notice[IN * number] = 0
+                raise self._calls[number].error(self._kernel)
+
+    @staticmethod
+    def _clear(board: Board) -> None:
+        for words in board:
+            words.fill(0)
 
 
-def _take_part(part: Callable[[], Any], board: Board, errors: list[BaseException]) -> None:
-    """What the other threads do: call the kernel, which returns where there is nothing to do for a while."""
+def _take_part(notice: np.ndarray, address: np.ndarray, board: np.ndarray, number: int) -> None:
+    """What the other threads do, until nothing has been up for a while."""
     rest = REST
-    try:
-        while not board.word[OVER]:
-            part()
-            if not board.word[OVER]:
-                time.sleep(rest)
-                rest = min(2.0 * rest, LONGEST_REST)
-    except BaseException as error:  # noqa: BLE001 - the leader raises it
-        errors.append(error)
-        board.word[DONE] = NEVER_DONE  # or the leader would wait for a piece for ever
+    while attend(notice, address, board, number):
+        time.sleep(rest)
+        rest = min(2.0 * rest, LONGEST_REST)
 
 
 def usable_processors() -> int:

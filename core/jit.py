@@ -290,6 +290,17 @@ def _pause(typing_context):
     return types.void(), generate
 
 
+def _call_address(typing_context, code, frame):
+    """Call what `Entry.address` is of, with the address of a frame; its status."""
+
+    def generate(context, builder, signature, arguments):
+        kind = ir.FunctionType(ir.IntType(32), [ir.IntType(64)])
+        status = builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), [arguments[1]])
+        return builder.sext(status, ir.IntType(64))
+
+    return types.int64(types.int64, types.int64), generate
+
+
 def _add_in_python(array: Any, index: int, value: int) -> int:
     array[index] += value
     return array[index] - value
@@ -304,6 +315,7 @@ load_word = _either(operator.getitem, _load_word)
 store_word = _either(operator.setitem, _store_word)
 add_to_word = _either(_add_in_python, _add_to_word)
 pause = _either(lambda: None, _pause)
+call_address: Callable = intrinsic(_call_address)  # kernels that run as Python have no address
 
 
 # Blocks: numba leaves loops over so few numbers to one number at a time. -----------------------------------
@@ -369,6 +381,7 @@ class Entry:
         self._writers = [_writer(name, kind) for kind in kinds]
         self.first = [0, *itertools.accumulate(map(_word_count, kinds))]
         self.size = self.first[-1] + 1 + _word_count(result)
+        self.address = address
         self._run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(address)
 
     def write(self, k: int, value: Any, integers: memoryview, reals: memoryview) -> None:
@@ -381,10 +394,13 @@ class Entry:
 
     def run(self, address: int, integers: memoryview, reals: memoryview) -> Any:
         """Call the kernel with the arguments in the frame at this address; what it raises is raised."""
-        status, end = self._run(address), self.first[-1]
-        if status not in NO_ERROR:
-            raise _error(self.name, integers[end])
-        return self._read(integers, reals, end + 1)
+        if self._run(address) not in NO_ERROR:
+            raise self.error(integers)
+        return self._read(integers, reals, self.first[-1] + 1)
+
+    def error(self, integers: memoryview) -> BaseException:
+        """What a call with the arguments in this frame raised."""
+        return _error(self.name, integers[self.first[-1]])
 
 
 @functools.cache

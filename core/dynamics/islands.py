@@ -34,6 +34,9 @@ class ContactGraph(NamedTuple):
     level: np.ndarray  # (bodies,) distance from the ground on the contact graph
     parent: np.ndarray  # (bodies,) union-find
     queue: np.ndarray  # (contact capacity + bodies + 4,) scratch
+    link: (
+        np.ndarray
+    )  # (contact capacity + 1,) where each link begins: contacts of the same two bodies in a row
     last_link: np.ndarray  # (contact capacity, 2) bodies of the contacts the islands were last built of
     last_kind: np.ndarray  # (bodies,) what the bodies were then
     last_count: np.ndarray  # (2,) numbers of contacts and of islands then
@@ -54,15 +57,17 @@ def empty_islands(body_count: int, contact_capacity: int) -> Islands:
 def empty_graph(body_count: int, contact_capacity: int) -> ContactGraph:
     """Graph of so many bodies and contacts."""
     of_bodies = ((body_count,), np.int64)
-    level, parent, queue = scratch_tables(
-        of_bodies, of_bodies, ((contact_capacity + body_count + 4,), np.int64)
-    )
+    level, parent, queue, link = scratch_tables(
+        of_bodies, of_bodies, ((contact_capacity + body_count + 4,), np.int64),
+        ((contact_capacity + 1,), np.int32),
+    )  # fmt: skip
     return ContactGraph(
         level=level,
         parent=parent,
         contact_start=np.zeros(body_count + 2, np.int64),
         contact_of_body=table(2 * contact_capacity, np.int32),
         queue=queue,
+        link=link,
         last_link=table((contact_capacity, 2), np.int32),
         last_kind=np.zeros(body_count, np.int64),
         last_count=np.full(2, -1),
@@ -101,14 +106,15 @@ def list_contacts_of_bodies(body_of, count, start, contact_of_body):
 
 
 @inner
-def _measure_levels(kind, body_of, count, graph):
+def _measure_levels(kind, body_of, links, graph):
     """Breadth-first distance of every dynamic body from the nearest fixed one; -1 where none."""
     n = graph.parent.shape[0]
     queue, level = graph.queue, graph.level
     head, tail = 0, 0
     for i in range(n):
         level[i] = -1
-    for c in range(count):
+    for link in range(links):
+        c = graph.link[link]
         for side in range(2):
             body, other = body_of[c, side], body_of[c, 1 - side]
             if kind[other] != DYNAMIC and kind[body] == DYNAMIC and level[body] < 0:
@@ -151,52 +157,62 @@ def _same_links(kind, body_of, count, graph):
     return same
 
 
-@kernel
-def build_islands(kind, body_of, count, ground_up, islands, graph):
-    """Group the contacts by island; returns the number of islands. What has not changed is not done again.
-
-    Args:
-        ground_up: Order each island's contacts by level; otherwise by index.
-    """
-    n = graph.parent.shape[0]
-    parent = graph.parent
-    if _same_links(kind, body_of, count, graph):
-        return graph.last_count[1]
-    list_contacts_of_bodies(body_of, count, graph.contact_start, graph.contact_of_body)
-    if ground_up:
-        _measure_levels(kind, body_of, count, graph)
-    for i in range(n):
-        parent[i] = i
+@inner
+def _list_links(body_of, count, link):
+    """Write where each link begins, and where the last ends; returns their number."""
+    links = 0
     for c in range(count):
-        a, b = body_of[c, 0], body_of[c, 1]
+        if c == 0 or body_of[c, 0] != body_of[c - 1, 0] or body_of[c, 1] != body_of[c - 1, 1]:
+            link[links] = c
+            links += 1
+    link[links] = count
+    return links
+
+
+@inner
+def _join(kind, body_of, links, graph):
+    """Let each body know the first one of its island, by number."""
+    parent = graph.parent
+    for i in range(parent.shape[0]):
+        parent[i] = i
+    for link in range(links):
+        a, b = body_of[graph.link[link], 0], body_of[graph.link[link], 1]
         if kind[a] == DYNAMIC and kind[b] == DYNAMIC:
             ra, rb = group_of(parent, a), group_of(parent, b)
             parent[max(ra, rb)] = min(ra, rb)  # the root is the first body, whatever the order
-    for i in range(n):
+    for i in range(parent.shape[0]):
         parent[i] = group_of(parent, i)
-    # Stable counting sort by level, then by island; islands are numbered by their first body.
-    queue = graph.queue
+
+
+@inner
+def _sort_by_level(kind, body_of, links, graph, tally):
+    """Write the links into the queue, the lowest first; `tally` is scratch."""
     levels = 1
-    if ground_up:
-        for i in range(n):
-            levels = max(levels, graph.level[i] + 1)
-    tally = queue[count : count + n + 4]  # there are at most n + 1 levels
-    tally[:] = 0
-    for c in range(count):
-        tally[(_level_of_contact(kind, body_of, c, graph.level) if ground_up else 0) + 1] += 1
+    for i in range(graph.level.shape[0]):
+        levels = max(levels, graph.level[i] + 1)
+    for k in range(levels + 1):
+        tally[k] = 0
+    for link in range(links):
+        tally[_level_of_contact(kind, body_of, graph.link[link], graph.level) + 1] += 1
     for k in range(levels):
         tally[k + 1] += tally[k]
-    for c in range(count):
-        k = _level_of_contact(kind, body_of, c, graph.level) if ground_up else 0
-        queue[tally[k]] = c
+    for link in range(links):
+        k = _level_of_contact(kind, body_of, graph.link[link], graph.level)
+        graph.queue[tally[k]] = link
         tally[k] += 1
+
+
+@inner
+def _list_contacts(kind, body_of, links, islands, graph, tally):
+    """Fill `order` and `start` from the links in the queue; returns the number of islands."""
     tally[:] = 0
-    for c in range(count):
+    for link in range(links):
+        c = graph.link[link]
         if _responds(kind, body_of, c):
-            tally[_island_root(kind, body_of, c, parent) + 1] += 1
+            tally[_island_root(kind, body_of, c, graph.parent) + 1] += graph.link[link + 1] - c
     island_count = np.int64(0)  # typed: a literal 0 would compile `_list_bodies` twice
     total = 0
-    for i in range(n):
+    for i in range(graph.parent.shape[0]):
         size = tally[i + 1]
         tally[i + 1] = total
         if size > 0:
@@ -204,13 +220,39 @@ def build_islands(kind, body_of, count, ground_up, islands, graph):
             island_count += 1
         total += size
     islands.start[island_count] = total
-    for k in range(count):
-        c = queue[k]
-        if not _responds(kind, body_of, c):
+    for k in range(links):
+        first, last = graph.link[graph.queue[k]], graph.link[graph.queue[k] + 1]
+        if not _responds(kind, body_of, first):
             continue
-        root = _island_root(kind, body_of, c, parent)
-        islands.order[tally[root + 1]] = c
-        tally[root + 1] += 1
+        root = _island_root(kind, body_of, first, graph.parent)
+        for c in range(first, last):
+            islands.order[tally[root + 1]] = c
+            tally[root + 1] += 1
+    return island_count
+
+
+@kernel
+def build_islands(kind, body_of, count, ground_up, islands, graph):
+    """Group the contacts by island; returns the number of islands. What has not changed is not done again.
+
+    Islands are numbered by their first body, and sorting keeps the order of what is equal.
+
+    Args:
+        ground_up: Order each island's contacts by level; otherwise by index.
+    """
+    if _same_links(kind, body_of, count, graph):
+        return graph.last_count[1]
+    links, queue = _list_links(body_of, count, graph.link), graph.queue
+    list_contacts_of_bodies(body_of, count, graph.contact_start, graph.contact_of_body)
+    _join(kind, body_of, links, graph)
+    tally = queue[count : count + graph.parent.shape[0] + 4]  # there are at most n + 1 levels
+    if ground_up:
+        _measure_levels(kind, body_of, links, graph)
+        _sort_by_level(kind, body_of, links, graph, tally)
+    else:
+        for link in range(links):
+            queue[link] = link
+    island_count = _list_contacts(kind, body_of, links, islands, graph, tally)
     _list_bodies(kind, body_of, islands, island_count)
     graph.last_count[1] = island_count
     return island_count
@@ -224,9 +266,13 @@ def _list_bodies(kind, body_of, islands, island_count):
     total = 0
     for island in range(island_count):
         islands.body_start[island] = total
+        last_a, last_b = np.int64(-1), np.int64(-1)
         for i in range(islands.start[island], islands.start[island + 1]):
-            for side in range(2):
-                body = body_of[islands.order[i], side]
+            a, b = body_of[islands.order[i], 0], body_of[islands.order[i], 1]
+            if a == last_a and b == last_b:
+                continue
+            last_a, last_b = a, b
+            for body in (a, b):
                 if number[body] < 0 and kind[body] == DYNAMIC:
                     number[body] = total - islands.body_start[island]
                     islands.body[total] = body

@@ -1,5 +1,7 @@
 """Which bodies begin and cease to touch, found from the contacts of each step."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..calls import Calls
@@ -12,6 +14,7 @@ from ..report import ContactEvent, EventKind
 from ..tables import larger, release, scratch_tables
 
 KINDS: tuple[EventKind, ...] = ("begin", "persist", "end")
+BEGIN, PERSIST, END = range(3)
 # An event: its place in KINDS; its pair, lower body times the number of bodies plus higher; impulse, point,
 # normal, speed.
 ROW = np.dtype([("time", "f8"), ("kind", "i8"), ("pair", "i8"), ("values", "f8", 8)])
@@ -19,50 +22,48 @@ ROW = np.dtype([("time", "f8"), ("kind", "i8"), ("pair", "i8"), ("values", "f8",
 
 @kernel
 def list_touching(
-    slot,
-    body,
-    separation,
-    lasting,
-    collision,
-    count,
-    tolerance,
-    body_count,
-    before,
-    key_out,
-    impulse_out,
-    contact_out,
-):
+    contacts, lasting, collision, count, tolerance, owner, pairs, body_count, before, touching, changed_out,
+    was_out,
+):  # fmt: skip
     """Note of every pair of colliders whether it touches, how hard, and where most.
 
     Args:
-        slot, body, separation: Of each contact: its pair (those of one are neighbours), bodies, distance [m].
-        lasting, collision: Its impulses in the contact frame [N s], shape (c, 3).
+        contacts: A contact set; those of one pair are neighbours.
+        lasting, collision: Impulses in the contact frame [N s], shape (c, 3).
         tolerance: Contacts no farther apart than this touch [m].
-        before: What was written to `key_out` in the step before; there may be more slots now.
-        key_out: Of each slot: its pair of bodies as in ROW, -1 where they do not touch.
-        impulse_out: Sum of its normal impulses in this step [N s], where they do.
-        contact_out: And the contact of the largest of them.
+        owner: Body of each collider.
+        before: What was written to `touching.pair` in the step before; there may be more slots now.
+        touching: Written.
+        changed_out: Written: slots in which others touch than before, shape (slots,).
+        was_out: And what touched in these before.
 
     Returns:
-        Whether others touch than before.
+        How many slots these are.
     """
-    key_out[:] = -1
-    largest = 0.0
+    pair, impulse_sum, strongest = touching.pair, touching.impulse, touching.contact
+    pair[:] = -1
+    largest, changed = 0.0, 0
     for c in range(count):
         impulse = lasting[c, 0] + collision[c, 0]
-        if impulse <= 0.0 and separation[c] > tolerance:
+        if impulse <= 0.0 and contacts.separation[c] > tolerance:
             continue
-        pair, a, b = slot[c], body[c, 0], body[c, 1]
-        if key_out[pair] < 0:
-            key_out[pair] = min(a, b) * body_count + max(a, b)
-            impulse_out[pair], contact_out[pair], largest = 0.0, c, impulse
+        slot, a, b = contacts.slot[c], contacts.body[c, 0], contacts.body[c, 1]
+        if pair[slot] < 0:
+            pair[slot] = min(a, b) * body_count + max(a, b)
+            impulse_sum[slot], strongest[slot], largest = 0.0, c, impulse
         elif impulse > largest:
-            contact_out[pair], largest = c, impulse
-        impulse_out[pair] += impulse
-    for pair in range(key_out.shape[0]):
-        if key_out[pair] != (before[pair] if pair < before.shape[0] else -1):
-            return True
-    return False
+            strongest[slot], largest = c, impulse
+        impulse_sum[slot] += impulse
+    for slot in range(pair.shape[0]):
+        if pairs.point_count[slot] == OVERLAPS_SENSOR:
+            a, b = owner[pairs.collider[slot, 0]], owner[pairs.collider[slot, 1]]
+            pair[slot] = min(a, b) * body_count + max(a, b)
+            impulse_sum[slot], strongest[slot] = 0.0, -1
+        was = before[slot] if slot < before.shape[0] else -1
+        if pair[slot] != was:
+            changed_out[changed], was_out[changed] = slot, was
+            changed += 1
+    return changed
 
 
 @kernel
@@ -99,19 +100,26 @@ def _surface_velocity(velocity, body, r):
     return vec3.add((v[0], v[1], v[2]), vec3.cross((v[3], v[4], v[5]), r))
 
 
+class Touching(NamedTuple):
+    """What touches now, by the slots of pairs of colliders."""
+
+    pair: np.ndarray  # (slots,) pair of bodies as in ROW, -1 where they do not touch
+    impulse: np.ndarray  # [N s] (slots,) sum of the normal impulses of the step, where they do
+    contact: np.ndarray  # (slots,) and the contact of the largest of them; -1 where one is a sensor
+
+
 class EventLog:
     """Compares the touching pairs of bodies of each step with those of the step before."""
 
-    def __init__(self, names: list[str], owner: np.ndarray, senses: bool, persisting: float | None) -> None:
+    def __init__(self, names: list[str], owner: np.ndarray, persisting: float | None) -> None:
         """Make an empty log.
 
         Args:
             names: Of the bodies.
             owner: Body of each collider.
-            senses: Whether one is a sensor.
             persisting: Impulse [N s] in a step from which on pairs that stay in touch are noted, if at all.
         """
-        self.names, self.owner, self.senses, self.persisting = names, owner, senses, persisting
+        self.names, self.owner, self.persisting = names, owner, persisting
         self._call = Calls()
         self.has_compounds = len(np.unique(owner)) < len(owner)
         self._rows = [np.zeros(0, ROW)]  # what was noted, one array after the other
@@ -131,45 +139,31 @@ class EventLog:
             place: Centres of mass [m], shape (n, 3).
             velocity: Before the impulses [m/s, rad/s], shape (n, 6).
         """
-        last = self._last
-        self._last = now = np.empty(pairs.counter[HIGH], np.int64)
-        if not self._list_touching(contacts, count, rows, pairs, tolerance, last) and self.persisting is None:
-            return
-        before = np.full(len(now), -1)
-        before[: len(last)] = last
-        changed = np.flatnonzero(now != before)
-        # A pair that begins to touch did so in none of its slots: a compound has several. Others have one,
-        # which may be another slot now, and then both have changed.
-        where = slice(None) if self.has_compounds else changed
-        begun = _only_in(now[changed], before[where])
-        ended = _only_in(before[changed], now[where])
-        noted = changed[_is_in(now[changed], begun)] if self.persisting is None else np.flatnonzero(now >= 0)
-        self._note_contacts(time, now, noted, begun, contacts, rows, place, velocity)
-        self._append(time, np.full(len(ended), KINDS.index("end")), ended, np.zeros((len(ended), 8)))
-
-    def _list_touching(
-        self, contacts: ContactSet, count: int, rows: ContactRows, pairs: PairTable, tolerance: float,
-        last: np.ndarray,
-    ) -> bool:  # fmt: skip
-        """Note each slot's pair of bodies, as in ROW, where they touch, else -1; whether any may differ."""
-        now, used = self._last, len(self._last)
+        used, before = int(pairs.counter[HIGH]), self._last
         if len(self._impulse) < used:
             self._make_room(larger(used))
-        changed = self._call(
+        self._last = now = np.empty(used, np.int64)
+        touching = Touching(now, self._impulse, self._contact)
+        count = self._call(
             list_touching,
-            contacts.slot, contacts.body, contacts.separation, rows.impulse, rows.collision, count, tolerance,
-            len(self.names), last, now, self._impulse, self._contact,
+            contacts, rows.impulse, rows.collision, count, tolerance, self.owner, pairs, len(self.names),
+            before, touching, self._changed, self._was,
         )  # fmt: skip
-        if self.senses:
-            sensing = np.flatnonzero(pairs.point_count[:used] == OVERLAPS_SENSOR)
-            body = self.owner[pairs.collider[sensing]]
-            now[sensing] = body.min(axis=1) * len(self.names) + body.max(axis=1)
-            self._impulse[sensing], self._contact[sensing] = 0.0, -1
-        return changed or self.senses
+        if count == 0 and self.persisting is None:
+            return
+        changed, new, old = self._changed[:count], now[self._changed[:count]], self._was[:count]
+        begun, ended = _only_in(new, old), _only_in(old, new)
+        if self.has_compounds:  # of which several slots may touch, now or before
+            begun, ended = begun[~_is_among(begun, before)], ended[~_is_among(ended, now)]
+        noted = changed[_is_in(new, begun)] if self.persisting is None else np.flatnonzero(now >= 0)
+        self._note_contacts(time, touching, noted, begun, contacts, rows, place, velocity)
+        self._append(time, END, ended, np.zeros((len(ended), 8)))
 
     def _make_room(self, slots: int) -> None:
         """Scratch for what `list_touching` writes of so many slots."""
-        self._impulse, self._contact = scratch_tables(((slots,), float), ((slots,), np.int32))
+        self._impulse, self._was, self._contact, self._changed = scratch_tables(
+            ((slots,), float), ((slots,), np.int64), ((slots,), np.int32), ((slots,), np.int32)
+        )
 
     def renumber(self, slots: np.ndarray) -> None:
         """Pairs moved to the first slots from these."""
@@ -180,32 +174,30 @@ class EventLog:
         release([self._impulse])
 
     def _note_contacts(
-        self, time: float, now: np.ndarray, slots: np.ndarray, begun: np.ndarray, contacts: ContactSet,
+        self, time: float, touching: Touching, slots: np.ndarray, begun: np.ndarray, contacts: ContactSet,
         rows: ContactRows, place: np.ndarray, velocity: np.ndarray,
     ) -> None:  # fmt: skip
         """Note the pairs of bodies in these slots, each at its contact of the largest impulse, if it has one.
 
         Args:
-            now: Pair of bodies of each slot.
             begun: Pairs that did not touch before; of others those whose impulse is large enough are noted.
         """
         if len(slots) == 0:
             return
-        slots = slots[np.argsort(now[slots], kind="stable")]
-        pair, impulse = _sums(now[slots], self._impulse[slots])
-        chosen = self._contact[slots]
-        strength = np.where(chosen >= 0, rows.impulse[chosen, 0] + rows.collision[chosen, 0], -np.inf)
-        chosen = chosen[np.lexsort((-strength, now[slots]))][np.searchsorted(now[slots], pair)]
-        known = ~_is_in(pair, begun)
+        slots = slots[np.argsort(touching.pair[slots], kind="stable")]
+        pair, impulse, chosen = touching.pair[slots], touching.impulse[slots], touching.contact[slots]
+        if self.has_compounds:
+            pair, impulse, chosen = _by_pair(pair, impulse, chosen, rows)
+        kind = np.where(_is_in(pair, begun), BEGIN, PERSIST)
         if self.persisting is not None:
-            noted = ~known | (impulse >= self.persisting)
-            pair, impulse, chosen, known = pair[noted], impulse[noted], chosen[noted], known[noted]
+            noted = (kind == BEGIN) | (impulse >= self.persisting)
+            pair, impulse, chosen, kind = pair[noted], impulse[noted], chosen[noted], kind[noted]
         values = np.zeros((len(pair), 8))
         values[:, 0] = impulse
         describe_contacts(contacts.body, contacts.arm, contacts.normal, chosen, place, velocity, values)
-        self._append(time, np.where(known, KINDS.index("persist"), KINDS.index("begin")), pair, values)
+        self._append(time, kind, pair, values)
 
-    def _append(self, time: float, kind: np.ndarray, pair: np.ndarray, values: np.ndarray) -> None:
+    def _append(self, time: float, kind: np.ndarray | int, pair: np.ndarray, values: np.ndarray) -> None:
         """Append events with these impulses, points, normals and speeds, shape (k, 8)."""
         if len(pair):
             rows = np.empty(len(pair), ROW)
@@ -242,23 +234,35 @@ class EventLog:
 
 
 def _only_in(keys: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Pairs of bodies that are among the keys and not among the others, in ascending order."""
-    keys = np.unique(keys)
-    keys = keys[np.searchsorted(keys, 0) :]
-    return keys[~_is_in(keys, np.sort(others[_is_in(others, keys)]))]
+    """Pairs of bodies that are among the keys and not among the others, each once, in ascending order."""
+    return np.array(sorted(set(keys.tolist()).difference(others.tolist(), [-1])), np.int64)
 
 
-def _sums(keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each key once and the sum of its values; equal keys stand next to each other."""
-    if len(keys) == 0:
-        return keys, values
-    first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
-    return keys[first], np.add.reduceat(values, first)
+def _by_pair(
+    pair: np.ndarray, impulse: np.ndarray, contact: np.ndarray, rows: ContactRows
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Each pair once, in ascending order as given, the sum of its impulses, its contact of the largest."""
+    strength = np.where(contact >= 0, rows.impulse[contact, 0] + rows.collision[contact, 0], -np.inf)
+    first = np.flatnonzero(_differs(pair))
+    return pair[first], np.add.reduceat(impulse, first), contact[np.lexsort((-strength, pair))][first]
+
+
+def _is_among(keys: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Which of the keys, which are in ascending order, are among many others."""
+    return _is_in(keys, np.sort(others[_is_in(others, keys)]))
+
+
+def _differs(keys: np.ndarray) -> np.ndarray:
+    """Which of the keys are not the same as the one before."""
+    differs = np.ones(len(keys), bool)
+    np.not_equal(keys[1:], keys[:-1], out=differs[1:])
+    return differs
 
 
 def _is_in(keys: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Which of the keys are among the others, which are in ascending order."""
     if len(others) == 0:
         return np.zeros(len(keys), bool)
-    place = np.minimum(np.searchsorted(others, keys), len(others) - 1)
+    place = others.searchsorted(keys)
+    place[place == len(others)] = 0
     return others[place] == keys

@@ -130,7 +130,7 @@ class ImpulsePipeline:
         self.trace = new_trace(model.bound)
         self.scratch = [(make_scratch(shapes),) for _ in range(self.crew.threads)]
         self.guard = PassageGuard(model.kind, sensor, shapes, colliders, self.scratch[LEADER][0])
-        self.log = EventLog(names, colliders.body, bool(sensor.any()), settings.event_impulse)
+        self.log = EventLog(names, colliders.body, settings.event_impulse)
         self.pressed = PressedPairs(names)
         self.net, self.end_velocity, self.start_energy = scratch_tables(
             ((n, 6), float), ((n, 6), float), ((n,), float)

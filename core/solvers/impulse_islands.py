@@ -21,9 +21,9 @@ from .impulse_newton import (
 from .impulse_rest import (
     REST_SPEED,
     copy_solution,
-    fastest_contact,
     hold,
     is_at_rest,
+    is_calm,
     keep_impulses,
     typical_contact,
 )
@@ -178,10 +178,9 @@ def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_spe
         for i in range(first, last):
             c = islands.order[i]
             solve.gap[c] = rows.gap[c]
-            solve.newton.rate[c] = gap_rate(rows.gap[c], h, PUSH)
         solve.outcome[island] = SWEEPS_ONLY if _has_locks(masses, islands, island) else OPEN
         if solve.outcome[island] == OPEN and is_at_rest(
-            masses, contacts, rows, islands, island, gravity_speed, mean, solve
+            masses, contacts, rows, islands, island, h, gravity_speed, mean, solve
         ):
             solve.outcome[island] = DONE
             hold(islands, island, mean, solve.held)
@@ -220,8 +219,7 @@ def sweep_islands(
         if solve.outcome[island] == DONE:
             continue
         first, last = islands.start[island], islands.start[island + 1]
-        speed = fastest_contact(contacts, islands.order, first, last, mean)
-        calm = speed < CALM * gravity_speed
+        calm = is_calm(contacts, islands.order, first, last, mean, CALM * gravity_speed)
         loops = _count_loops(contacts, islands, island)
         heap = last - first > LARGE and loops > LOOPS
         if heap and equilibrium.far > 0.0:

@@ -6,9 +6,10 @@ A body that is held neither creeps nor shivers, and its island costs no more tha
 import math
 
 from ..dynamics.body_state import DYNAMIC
-from ..dynamics.contact_rows import contact_matrix, normal_compliance, relative_velocity
+from ..dynamics.contact_rows import PUSH, contact_matrix, normal_compliance, relative_velocity
 from ..jit import inner, kernel, merged
 from ..math3 import vec3
+from .impulse_contacts import gap_rate
 from .impulse_newton import island_gradient, set_limits
 from .newton_matrix import AS_SPRINGS
 
@@ -51,6 +52,16 @@ def fastest_contact(contacts, order, first, last, velocity):
         u = relative_velocity(velocity, contacts, order[i])
         fastest = max(fastest, vec3.dot(u, u))
     return math.sqrt(fastest)
+
+
+@inner
+def is_calm(contacts, order, first, last, velocity, limit):
+    """Whether no relative velocity at the contacts of an island reaches `limit` [m/s]."""
+    for i in range(first, last):
+        u = relative_velocity(velocity, contacts, order[i])
+        if not vec3.dot(u, u) < limit * limit:
+            return False
+    return True
 
 
 @inner
@@ -145,10 +156,13 @@ def _any_collision(rows, islands, island):
 
 
 @merged
-def is_at_rest(masses, contacts, rows, islands, island, gravity_speed, mean, solve):
+def is_at_rest(masses, contacts, rows, islands, island, h, gravity_speed, mean, solve):
     """Whether nothing moves and the forces balance where nothing does; if not, all is left as it was."""
     if not is_slow(islands, island, solve.last_mean, REST_SPEED * gravity_speed):
         return False
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        solve.newton.rate[c] = gap_rate(rows.gap[c], h, PUSH)
     most = REST_FORCE * gravity_speed
     # With the impulses of the last step, the planned velocities are all that is out of balance.
     if fastest_body(islands, island, mean) <= most and _is_unchanged(

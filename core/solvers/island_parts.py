@@ -24,7 +24,7 @@ SMALLEST = 2048  # contacts of a part: fewer are swept before another thread has
 DEEPEST = 3  # how often an island is halved
 PARTS = 1 << DEEPEST
 SETS = PARTS + (PARTS - 1) * PARTS // 2
-HALVINGS = 8  # of the side, to find where to cut it
+SLICES = 256  # of a side, between two of which it is cut
 
 
 class IslandParts(NamedTuple):
@@ -39,15 +39,18 @@ class IslandParts(NamedTuple):
     place: np.ndarray  # (bodies,) where each body is among the members
     part: np.ndarray  # (bodies,) of each body
     weight: np.ndarray  # (bodies,) contacts of each body
+    set_of: np.ndarray  # (c,) the set of each contact, in the order of the island
     side: np.ndarray  # [m] (PARTS, 6) lowest and highest coordinates of a part
-    tally: np.ndarray  # (PARTS, 2) contacts of bodies below the cut, and of all
+    weight_of: np.ndarray  # (PARTS,) contacts of a part's bodies
+    slice: np.ndarray  # (PARTS, SLICES) and of those in each slice of its longest side
+    cut: np.ndarray  # (PARTS,) the first slice beyond the cut
 
 
 def empty_parts(body_count: int, contact_capacity: int) -> IslandParts:
     """Room for so many bodies and contacts."""
     by_body = ((body_count,), np.int64)
-    contact, member, place, part, weight = scratch_tables(
-        ((contact_capacity,), np.int64), by_body, by_body, by_body, by_body
+    contact, member, place, part, weight, set_of = scratch_tables(
+        ((contact_capacity,), np.int64), by_body, by_body, by_body, by_body, ((contact_capacity,), np.int8)
     )
     return IslandParts(
         depth=np.zeros(1, np.int64),
@@ -59,8 +62,11 @@ def empty_parts(body_count: int, contact_capacity: int) -> IslandParts:
         place=place,
         part=part,
         weight=weight,
+        set_of=set_of,
         side=np.empty((PARTS, 6)),
-        tally=np.empty((PARTS, 2), np.int64),
+        weight_of=np.empty(PARTS, np.int64),
+        slice=np.empty((PARTS, SLICES), np.int64),
+        cut=np.empty(PARTS, np.int64),
     )
 
 
@@ -84,15 +90,15 @@ def _weigh(body_of, islands, island, parts):
 
 @inner
 def _measure_sides(c, islands, island, count, parts):
-    """How far each of so many parts reaches; the number of its contacts into the second tally."""
+    """How far each of so many parts reaches, and how many contacts it has."""
     for part in range(count):
-        parts.tally[part, 1] = 0
+        parts.weight_of[part] = 0
         for k in range(3):
             parts.side[part, k], parts.side[part, 3 + k] = np.inf, -np.inf
     for i in range(islands.body_start[island], islands.body_start[island + 1]):
         body = islands.body[i]
         part = parts.part[body]
-        parts.tally[part, 1] += parts.weight[body]
+        parts.weight_of[part] += parts.weight[body]
         for k in range(3):
             parts.side[part, k] = min(parts.side[part, k], c[body, k])
             parts.side[part, 3 + k] = max(parts.side[part, 3 + k], c[body, k])
@@ -113,27 +119,34 @@ def _halve(c, islands, island, count, parts):
     """Cut each of so many parts of an island across its longest side."""
     first, last = islands.body_start[island], islands.body_start[island + 1]
     _measure_sides(c, islands, island, count, parts)
-    for part in range(count):  # from here on the side along which it is cut stands first
+    for part in range(count):  # from here on where it begins, slices per length, and the axis stand first
         axis = _longest(parts.side[part])
-        low, high = parts.side[part, axis], parts.side[part, 3 + axis]
-        parts.side[part, 0], parts.side[part, 1], parts.side[part, 2] = low, high, axis
-    for _ in range(HALVINGS):
-        for part in range(count):
-            parts.tally[part, 0] = 0
-        for i in range(first, last):
-            body = islands.body[i]
-            part = parts.part[body]
-            side = parts.side[part]
-            if c[body, int(side[2])] < 0.5 * (side[0] + side[1]):
-                parts.tally[part, 0] += parts.weight[body]
-        for part in range(count):
-            below = 2 * parts.tally[part, 0] < parts.tally[part, 1]
-            parts.side[part, 0 if below else 1] = 0.5 * (parts.side[part, 0] + parts.side[part, 1])
+        low, length = parts.side[part, axis], parts.side[part, 3 + axis] - parts.side[part, axis]
+        parts.side[part, 0], parts.side[part, 1] = low, SLICES / length if length > 0.0 else 0.0
+        parts.side[part, 2] = axis
+        for k in range(SLICES):
+            parts.slice[part, k] = 0
     for i in range(first, last):
         body = islands.body[i]
-        side = parts.side[parts.part[body]]
-        beyond = c[body, int(side[2])] >= 0.5 * (side[0] + side[1])
-        parts.part[body] = 2 * parts.part[body] + (1 if beyond else 0)
+        part = parts.part[body]
+        parts.slice[part, _slice_of(c, body, parts.side[part])] += parts.weight[body]
+    for part in range(count):
+        below, cut = 0, 0
+        while cut < SLICES and 2 * below + parts.slice[part, cut] < parts.weight_of[part]:
+            below += parts.slice[part, cut]
+            cut += 1
+        parts.cut[part] = cut
+    for i in range(first, last):
+        body = islands.body[i]
+        part = parts.part[body]
+        beyond = _slice_of(c, body, parts.side[part]) >= parts.cut[part]
+        parts.part[body] = 2 * part + (1 if beyond else 0)
+
+
+@inlined
+def _slice_of(c, body, side):
+    """The slice of its part that a body is in."""
+    return min(int((c[body, int(side[2])] - side[0]) * side[1]), SLICES - 1)
 
 
 @inner
@@ -164,15 +177,20 @@ def _list_contacts(body_of, islands, island, parts):
     sets = sets_before(depth, 1 << depth)
     for k in range(sets):
         parts.contact_end[k] = 0
+    number, last_a, last_b = np.int64(0), np.int64(-1), np.int64(-1)
     for i in range(first, last):
-        parts.contact_end[_set_of(body_of, islands, islands.order[i], parts)] += 1
+        c = islands.order[i]
+        if body_of[c, 0] != last_a or body_of[c, 1] != last_b:
+            number, last_a, last_b = _set_of(body_of, islands, c, parts), body_of[c, 0], body_of[c, 1]
+        parts.set_of[i - first] = number
+        parts.contact_end[number] += 1
     total = 0
     for k in range(sets):
         size = parts.contact_end[k]
         parts.contact_start[k] = parts.contact_end[k] = total
         total += size
     for i in range(first, last):
-        k = _set_of(body_of, islands, islands.order[i], parts)
+        k = parts.set_of[i - first]
         parts.contact[parts.contact_end[k]] = islands.order[i]
         parts.contact_end[k] += 1
 
@@ -193,10 +211,13 @@ def _list_members(body_of, islands, island, parts):
         place = start[parts.part[body] + 1]
         parts.member[place], parts.place[body] = body, place
         start[parts.part[body] + 1] += 1
-    total = last - first
+    total, last_a, last_b = last - first, np.int64(-1), np.int64(-1)
     for i in range(islands.start[island], islands.start[island + 1]):
-        for side in range(2):
-            body = body_of[islands.order[i], side]
+        a, b = body_of[islands.order[i], 0], body_of[islands.order[i], 1]
+        if a == last_a and b == last_b:
+            continue
+        last_a, last_b = a, b
+        for body in (a, b):
             place = parts.place[body]
             if islands.number[body] < 0 and not (
                 last - first <= place < total and parts.member[place] == body

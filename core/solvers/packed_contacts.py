@@ -13,6 +13,7 @@ from ..dynamics.packed_rows import ANCHOR_1, ANCHOR_2, GIVE, INVERSE, RATE, WIDT
 from ..jit import inlined, inner, merged
 from ..lanes import LANES
 from ..tables import scratch_tables
+from .batch_rows import complete_rows, enter_lane
 from .contact_batches import (
     ContactBatches,
     clear_batch,
@@ -125,11 +126,11 @@ def _pack_active(masses, contacts, rows, number, begun, h, push, packed):
         clear_batch(batches, i)
         for lane in range(batches.filled[i]):
             c = batches.contact[i, lane]
-            pack_contact(masses, contacts, rows, c, h, push, row)
-            for k in range(WIDTH):
-                batches.row[i, k, lane] = row[k]
+            _pack_gap(rows, c, h, push, row)
+            enter_lane(contacts, rows, c, row, batches.row[i], lane)
             for k in range(3):
                 batches.impulse[i, k, lane] = rows.impulse[c, k]
+        complete_rows(batches.row[i], batches.body[i], packed.response, h)
     for i in range(first + packed.packed_rest[number], left):
         c = packed.rest[i]
         pack_contact(masses, contacts, rows, c, h, push, packed.row[i])

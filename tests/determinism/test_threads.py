@@ -47,15 +47,11 @@ def divided(monkeypatch):
     names, run = set(), crew.Crew.run
 
     def watched(self, kernel, *arguments, **options):
-        def call(*all_arguments):
-            result = kernel(*all_arguments)
-            board, thread = all_arguments[-2:]
-            # The last task, or one that counted something, had several pieces.
-            if thread == crew.LEADER and (board.word[crew.DONE] > 1 or board.tally[1:].any()):
-                names.add(kernel.__name__)
-            return result
-
-        return run(self, call, *arguments, **options)
+        result = run(self, kernel, *arguments, **options)
+        # The last task, or one that counted something, had several pieces.
+        if self.board.word[crew.DONE] > 1 or self.board.tally[1:].any():
+            names.add(kernel.__name__)
+        return result
 
     monkeypatch.setattr(crew.Crew, "run", watched)
     return names
@@ -110,45 +106,113 @@ def test_who_never_comes_is_not_waited_for(heap, monkeypatch):
     assert everything(deserted) == everything(alone)
 
 
-@inner
-def take_and_fail(board):
-    """Take a piece, as soon as there is one, and leave it undone."""
-    while not crew.is_over(board):
-        if crew.take_piece(board) >= 0:
-            raise ArithmeticError("a thread failed")
+MANY, ONE = np.int64(100), np.int64(1)  # typed, as the stages' are
 
 
 @kernel
-def fails_with_a_piece(board):
-    take_and_fail(board)
+def count_own_pieces(rounds, done, board, thread):
+    """Put up a hundred pieces, time and again; each thread counts those it does."""
+    if thread == crew.LEADER:
+        for _ in range(rounds):
+            crew.put_up(board, crew.ONLY, MANY)
+            piece = crew.next_piece(board, thread)
+            while piece >= 0:
+                done[thread] += 1
+                crew.piece_done(board)
+                piece = crew.next_piece(board, thread)
+            crew.wait_for_all(board, MANY)
+        return
+    while not crew.is_over(board):
+        if crew.next_piece(board, thread) >= 0:
+            done[thread] += 1
+            crew.piece_done(board)
+
+
+@compiled
+def test_all_threads_take_pieces_and_each_piece_is_done_once():
+    workers, done = crew.Crew(2), np.zeros(2, np.int64)
+    for _ in range(50):
+        workers.run(count_own_pieces, 200, done)
+    assert done.sum() == 50 * 200 * MANY
+    assert (done > 0).all()
+
+
+@kernel
+def others_fail(board, thread):
+    """The leader leaves the only piece to another, which takes it and fails."""
+    if thread == crew.LEADER:
+        crew.put_up(board, crew.ONLY, ONE)
+        crew.wait_for_all(board, ONE)
+    elif crew.next_piece(board, thread) >= 0:
+        raise ArithmeticError("a thread failed")
+
+
+@compiled
+def test_errors_of_other_threads_are_raised():
+    workers, done = crew.Crew(2), np.zeros(2, np.int64)
+    for _ in range(2):
+        with pytest.raises(ArithmeticError, match="a thread failed"):
+            workers.run(others_fail)
+    workers.run(count_own_pieces, 10, done)  # and it goes on with the next work
+    assert done.sum() == 1000
+
+
+@inner
+def take_piece_of(board):
+    """Take a piece, as soon as there is one, and leave it undone; whether there was any."""
+    while not crew.load_word(board.word, crew.OVER):
+        if crew.take_piece(board) >= 0:
+            return True
+    return False
+
+
+@kernel
+def fail_with_a_piece(notice, board, thread):
+    """In place of `attend`: fail with a piece of what is up next."""
+    if take_piece_of(board):
+        crew.store_word(notice, crew.IN * thread, crew.FAILED)
+        crew.store_word(board.word, crew.DONE, crew.NEVER_DONE)
 
 
 @pytest.mark.parametrize("stage", sorted(DIVIDED))
 @compiled
-def test_errors_of_other_threads_are_raised(heap, stage, monkeypatch):
-    """The caller hears of one that fails with a piece in hand; nobody goes on without what it was to do."""
-    take_part, going_on_without = crew._take_part, []
-
-    def fail(part, board, errors):
-        fails = part.func.__name__ == stage  # `watched` has no frame
-        take_part((lambda: fails_with_a_piece(board)) if fails else part, board, errors)
+def test_nobody_goes_on_without_what_another_was_to_do(heap, stage, monkeypatch):
+    simulation = going_on(heap, 2)
+    workers, run = simulation._pipeline.crew, crew.Crew.run
+    went_on = []
 
     def watched(self, kernel, *arguments, **options):
-        def call(*all_arguments):
-            result = kernel(*all_arguments)
-            if all_arguments[-2].word[crew.DONE] >= crew.NEVER_DONE:
-                going_on_without.append(result)
-            return result
+        fails = kernel.__name__ == stage and not options.get("alone", False)
+        if fails:
+            failing.append(threading.Thread(target=fail_with_a_piece, args=(self._notice, self._shared, 1)))
+        result = run(self, kernel, *arguments, **options)
+        if self.board.word[crew.DONE] >= crew.NEVER_DONE:
+            went_on.append(result)
+        return result
 
-        call.__name__ = kernel.__name__
-        return run(self, call, *arguments, **options)
+    def begin(self, number):
+        if failing:
+            failing.pop().start()
 
-    run = crew.Crew.run
-    monkeypatch.setattr(crew, "_take_part", fail)
+    failing = []
     monkeypatch.setattr(crew.Crew, "run", watched)
-    with pytest.raises(ArithmeticError, match="a thread failed"):
-        going_on(heap, 2).advance(50 * STEP)
-    assert going_on_without == []
+    monkeypatch.setattr(crew.Crew, "_keep_alive", begin)
+    monkeypatch.setattr(type(workers._calls[1]), "error", lambda self, kernel: ArithmeticError("it failed"))
+    with pytest.raises(ArithmeticError, match="it failed"):
+        simulation.advance(50 * STEP)
+    assert went_on == []
+
+
+@compiled
+def test_what_another_thread_raised_late_is_raised_with_the_next_work():
+    workers, done = crew.Crew(2), np.zeros(2, np.int64)
+    with pytest.raises(ArithmeticError):
+        workers.run(others_fail)
+    workers._notice[crew.IN] = crew.FAILED  # as if it had failed once more when the leader had gone on
+    workers._kernel = others_fail
+    with pytest.raises(ArithmeticError):
+        workers.run(count_own_pieces, 10, done)
+    assert done.sum() == 0
 
 
 def test_copies_have_threads_of_their_own():

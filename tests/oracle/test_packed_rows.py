@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scenes
 import topple
-from topple.dynamics.contact_rows import contact_frame, contact_matrix
+from topple.dynamics.contact_rows import PUSH, contact_frame, contact_matrix
 from topple.dynamics.packed_rows import (
     ANCHOR_1,
     ANCHOR_2,
@@ -17,6 +17,9 @@ from topple.dynamics.packed_rows import (
     world_impulse,
 )
 from topple.jit import kernel
+from topple.lanes import LANES
+from topple.solvers.batch_rows import complete_rows, enter_lane
+from topple.solvers.packed_contacts import pack_contact
 
 STEP = 1.0 / 240.0
 
@@ -120,3 +123,37 @@ def test_without_friction_there_is_none(pipeline):
     update(pipeline.masses, contacts, rows, 0, 0.0, 0.0, 30.0, anchor, va, vb, p, row, u, new, world)
     assert new[0] > 0.0
     assert (new[1:] == 0.0).all()
+
+
+@kernel
+def pack_both(masses, contacts, rows, chosen, h, one, response, body, row_out, by_one_out):
+    """Pack the chosen contacts in the lanes of a batch, and each in a row of its own."""
+    for lane in range(chosen.shape[0]):
+        pack_contact(masses, contacts, rows, chosen[lane], h, PUSH, one)
+        for k in range(WIDTH):
+            by_one_out[lane, k] = one[k]
+        for side in range(2):
+            member = contacts.body[chosen[lane], side]
+            body[side, lane] = member
+            for k in range(3):
+                response[member, k] = masses.inv_mass[member, k]
+            for k in range(9):
+                response[member, 3 + k] = masses.inv_I[member, k]
+        enter_lane(contacts, rows, chosen[lane], one, row_out, lane)
+    complete_rows(row_out, body, response, h)
+
+
+@pytest.mark.parametrize("filled", [1, 5, LANES])
+def test_eight_lanes_hold_what_one_row_does(pipeline, filled):
+    """To the bit; and empty lanes nothing."""
+    bodies = len(pipeline.state.c)
+    for first in range(0, pipeline.contact_count - filled, filled):
+        response, body = np.zeros((bodies + 1, 2 * LANES)), np.full((2, LANES), bodies)
+        row, by_one = np.zeros((WIDTH, LANES)), np.zeros((LANES, WIDTH))
+        chosen = np.arange(first, first + filled)
+        pack_both(
+            pipeline.masses, pipeline.geometry, pipeline.rows, chosen, STEP, np.zeros(WIDTH), response, body,
+            row, by_one,
+        )  # fmt: skip
+        assert (by_one[:filled] != 0.0).any()
+        assert np.array_equal(row.T, by_one)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from topple import calls
 from topple.calls import Calls
-from topple.jit import RUNS_AS_PYTHON, kernel
+from topple.jit import NO_ERROR, RUNS_AS_PYTHON, call_address, kernel
 
 framed = pytest.mark.skipif(RUNS_AS_PYTHON, reason="Python has no frames for kernels")
 
@@ -74,12 +74,23 @@ def test_results_are_those_of_the_kernel(call):
     assert array[0] == 3.0
 
 
-def test_a_prepared_call_keeps_its_arguments(call):
-    array, other = np.zeros(1), np.zeros(1)
-    prepared = call.prepare(write, array, 1.0)
-    call(write, other, 2.0)
-    prepared()
-    assert (array[0], other[0]) == (1.0, 2.0)
+@kernel
+def enter(code, frame):
+    return call_address(code, frame)
+
+
+@framed
+def test_another_kernel_enters_by_address(call):
+    """As other threads do."""
+    array = np.zeros(1)
+    framed = call.frame(write, array, 1.0)
+    assert enter(framed.code, framed.address) in NO_ERROR
+    assert array[0] == 1.0
+    framed = call.frame(refuse, 3)
+    assert enter(framed.code, framed.address) not in NO_ERROR
+    error = call.error(refuse)
+    assert isinstance(error, ValueError)
+    assert str(error) == "too many"
 
 
 def test_what_a_kernel_raises_is_raised(call):
