@@ -78,7 +78,7 @@ def typical_contact(contacts, order, first, last, velocity):
 
 @merged
 def _fastest_support(contacts, islands, island, velocity):
-    """The same where the island's own bodies stand still: at its contacts with others."""
+    """Largest relative velocity where an island's own bodies stand still: at its contacts with others."""
     fastest = 0.0
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]

@@ -145,8 +145,8 @@ def _halve(c, islands, island, count, parts):
 
 @inlined
 def _slice_of(c, body, side):
-    """The slice of its part that a body is in."""
-    return min(int((c[body, int(side[2])] - side[0]) * side[1]), SLICES - 1)
+    """The slice of its part that a body is in; the first of a part too short, or too long, to be cut."""
+    return max(min(int((c[body, int(side[2])] - side[0]) * side[1]), SLICES - 1), 0)
 
 
 @inner
