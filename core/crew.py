@@ -185,12 +185,14 @@ class Crew:
         Raises:
             Exception: Whatever one of the threads raised; what the kernel writes is then not whole.
         """
-        shared = not (alone or self.threads == 1) and self._ask(kernel, arguments, own)
+        shared = not (alone or self.threads == 1) and self._may_share(kernel, arguments, own)
         self.board = self._shared if shared else self._alone
         if not shared:
             self._clear(self._alone)
         mine = (*arguments, *own[0]) if own else arguments
         try:
+            if shared:
+                self._call_others()
             return self._calls[LEADER](kernel, *mine, self.board, LEADER)
         finally:
             if shared:
@@ -198,8 +200,8 @@ class Crew:
                 tell(self._shared.word, OVER, 1)
                 self._raise_errors()
 
-    def _ask(self, kernel: Callable, arguments: tuple, own: Sequence[tuple]) -> bool:
-        """Ask the other threads to take part; whether they may."""
+    def _may_share(self, kernel: Callable, arguments: tuple, own: Sequence[tuple]) -> bool:
+        """Whether the other threads may take part; what they will call is then written down."""
         self._raise_errors()
         # One that was held up may be in still; and while Python ends it waits for the others to end.
         if self._notice[IN::IN].any() or not threading.main_thread().is_alive():
@@ -210,14 +212,16 @@ class Crew:
             theirs = (*arguments, *own[number]) if own else arguments
             framed = self._calls[number].frame(kernel, *theirs, self._shared, number)
             self._address[number] = framed.code, framed.address
-            self._keep_alive(number)
-        tell(self._notice, UP, 1)
         return True
 
-    def _keep_alive(self, number: int) -> None:
-        """Make a thread, if it is not there."""
-        if number in self._others and self._others[number].is_alive():
-            return
+    def _call_others(self) -> None:
+        """Say that something is up, then make the threads that are not there: they find it at once."""
+        tell(self._notice, UP, 1)
+        for number in range(1, self.threads):
+            if number not in self._others or not self._others[number].is_alive():
+                self._begin(number)
+
+    def _begin(self, number: int) -> None:
         what_it_takes = self._notice, self._address, self._shared.word, number
         self._others[number] = threading.Thread(
             target=_take_part, args=what_it_takes, name=f"Topple_{number}"
