@@ -207,7 +207,7 @@ def compile_impulse() -> None:
     pipeline, _ = build_pipeline(_small_scene(), ImpulseSolver())
     h = pipeline.settings.time_step
     pipeline.plan_motion(h)
-    pipeline.find_impulses(h, pipeline.build_islands())
+    pipeline.find_impulses(h, pipeline.prepare_contacts(h))
     write_impulses(pipeline.geometry, np.zeros((0, 3)), pipeline.impulse)
 
 

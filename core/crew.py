@@ -41,9 +41,10 @@ LEADER = np.int64(0)  # typed: a literal would compile what it is passed to once
 LEFT, DONE, OVER, TASK, WORDS = 0, 16, 32, 48, 64
 NUMBERS, MOST_PIECES = 16, 64
 ONLY = np.int64(0)  # the task of a kernel that has but one
-# Looks in vain (some 3 ms; the serial work of a step takes 1 ms) after which a thread ends; or, where
-# something is up, leaves its board for a while: so long [s], and twice as long each time up to the second.
-IDLE, REST, LONGEST_REST = 100_000, 1e-4, 2e-3
+# Looks in vain (some 10 ms; the serial work of a step takes 1 ms, seldom 5) after which a thread ends; or,
+# where something is up, leaves its board for a while: so long [s], and twice as long each time up to the
+# second.
+IDLE, REST, LONGEST_REST = 300_000, 1e-4, 2e-3
 NEVER_DONE = 1 << 40  # more pieces than any task has: a thread has failed, with one in hand perhaps
 UP, IN, FAILED = 0, 16, 2  # words of a notice: whether something is up, each thread's; and of one that failed
 
@@ -64,6 +65,12 @@ def new_board() -> Board:
 def alone() -> tuple[Board, np.int64]:
     """The last arguments of a kernel that one thread calls, without a crew."""
     return new_board(), LEADER
+
+
+@inlined
+def pieces_of(count, size):
+    """In how many pieces of about this size so many things are divided."""
+    return min(max(count // size, 1), MOST_PIECES)
 
 
 @inlined

@@ -370,7 +370,7 @@ def detect_contacts(
     """
     high, pieces, task, total = pairs.counter[HIGH], _piece_count(shapes, pairs), LOOK, np.int64(0)
     if thread == LEADER:
-        follow(trace, c, R)
+        follow(trace, c, R, np.int64(0), c.shape[0])
         scratch.movers.count[0], scratch.movers.count[1] = 0, 0
         put_up(board, task, pieces)
     while True:

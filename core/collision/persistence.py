@@ -46,9 +46,9 @@ def new_trace(bound: np.ndarray) -> Trace:
 
 
 @inner
-def follow(trace, c, R):
-    """Add to each body's way how far any of its points moved since the last call, and count its moves."""
-    for i in range(c.shape[0]):
+def follow(trace, c, R, first, last):
+    """Add to the way of some bodies how far any point of them moved since the last call; count the moves."""
+    for i in range(first, last):
         shift, turn, moved = 0.0, 0.0, False
         for k in range(3):
             shift += (c[i, k] - trace.c[i, k]) ** 2

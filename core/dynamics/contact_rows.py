@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..crew import LEADER, MOST_PIECES, ONLY, next_piece, piece_done, put_up, wait_for_all
-from ..jit import inlined, inner, kernel
+from ..jit import inlined, inner
 from ..math3 import mat3, vec3
 from ..tables import scratch_tables, table, table_of
 
@@ -23,7 +22,6 @@ HEADROOM, SLACKENED = 2.0, 16.0
 # The stiffest spring, in units of its effective mass' inverse: it bears loads of 10^7 times that mass. The
 # load of a body squeezed between animated ones has no bound.
 STIFFEST = 1e-9
-PIECE = 256  # contacts to a piece
 
 
 class ContactRows(NamedTuple):
@@ -139,11 +137,18 @@ def _stood_still(velocity, a, b):
 
 
 @inner
-def _soften(body, slots, first, end, softness, sink, last_mean, stiffening, rows):
+def soften(body, slots, first, end, softness, sink, last_mean, stiffening, rows):
     """Compliance of some pairs' contacts: soft, but under a heavy load so stiff that they sink in by little.
 
     A pair keeps its stiffness while the load is within bounds: springs that followed every change of their
     load would have no length at rest to come back to, and swing for ever.
+
+    Args:
+        body, slots: Bodies and pair of each contact; from `first` to `end` whole pairs.
+        softness: Compliance of a contact in units of its K_nn.
+        sink: How far a contact may sink in under the load of the last step, per step [m/s].
+        last_mean: Mean velocities in the last step, shape (bodies, 6).
+        stiffening: See `PairTable`; brought up to date.
     """
     most = softness / sink
     while first < end:
@@ -170,8 +175,13 @@ def _soften(body, slots, first, end, softness, sink, last_mean, stiffening, rows
 
 
 @inner
-def _fill_rows(friction, masses, contacts, slots, places, first, last, pairs, multiply, rows):
-    """Fill the rows of some contact points, but for their springs."""
+def fill_rows(friction, masses, contacts, slots, places, first, last, pairs, multiply, rows):
+    """Fill the rows of some contact points, but for their springs: with their impulses of the last step.
+
+    Args:
+        friction: Of the bodies, shape (n, 2).
+        slots, places: Pair of each contact, and its index among the pair's points.
+    """
     for c in range(first, last):
         slot, place = slots[c], places[c]
         last_impulse = vec3.load(pairs.impulse[pairs.room[slot]], place)
@@ -196,42 +206,11 @@ def _fill_rows(friction, masses, contacts, slots, places, first, last, pairs, mu
 
 
 @inlined
-def _pair_after(slot, c, count):
+def first_of_pair(slot, c, count):
     """The first contact from `c` on that begins a pair's."""
     while 0 < c < count and slot[c] == slot[c - 1]:
         c += 1
     return c
-
-
-@kernel
-def prepare_rows(
-    friction, masses, contacts, slots, places, count, pairs, multiply, softness, sink, last_mean, rows, board,
-    thread,
-):  # fmt: skip
-    """Fill the rows of all contact points; impulses of the last step are taken into their frames.
-
-    Args:
-        friction: Of the bodies, shape (n, 2).
-        slots, places: Pair of each contact, and its index among the pair's points.
-        pairs: `stiffening` is brought up to date.
-        softness: Compliance of a contact in units of its K_nn.
-        sink: How far a contact may sink in under the load of the last step, per step [m/s].
-        last_mean: Mean velocities in the last step, shape (bodies, 6).
-        board, thread: See `crew`: several threads share the pairs.
-    """
-    pieces = min(max(count // PIECE, 1), MOST_PIECES)
-    if thread == LEADER:
-        put_up(board, ONLY, pieces)
-    piece = next_piece(board, thread)
-    while piece >= 0:
-        first = _pair_after(slots, count * piece // pieces, count)
-        last = _pair_after(slots, count * (piece + 1) // pieces, count)
-        _fill_rows(friction, masses, contacts, slots, places, first, last, pairs, multiply, rows)
-        _soften(contacts.body, slots, first, last, softness, sink, last_mean, pairs.stiffening, rows)
-        piece_done(board)
-        piece = next_piece(board, thread)
-    if thread == LEADER:
-        wait_for_all(board, pieces)
 
 
 @inlined
@@ -292,16 +271,32 @@ def add_pair_impulse(masses, contacts, c, p, factor, velocity):
     add_impulse(masses, contacts.body[c, 1], contacts.arm[c, 1], p, -1.0, factor, velocity)
 
 
-@inlined
-def add_pair_momentum(contacts, c, p, momentum):
-    """Add J' p to the rows of both bodies of contact `c` in `momentum` (n, 6): p on a, -p on b."""
-    a, b = contacts.body[c, 0], contacts.body[c, 1]
-    at_a, at_b = vec3.cross(vec3.load(contacts.arm[c], 0), p), vec3.cross(vec3.load(contacts.arm[c], 1), p)
-    for k in range(3):
-        momentum[a, k] += p[k]
-        momentum[b, k] -= p[k]
-        momentum[a, 3 + k] += at_a[k]
-        momentum[b, 3 + k] -= at_b[k]
+@inner
+def sum_momenta(contacts, rows, count, push, first, last, momentum):
+    """Write the momenta that impulses give to some bodies, (n, 6): `push` (c, 3) on a, its opposite on b.
+
+    All contacts are gone through for the bodies from `first` to `last`: in ascending order, so that sums are
+    the same whatever bodies are others', and one after the other as they lie in memory.
+    """
+    for i in range(first, last):
+        for k in range(6):
+            momentum[i, k] = 0.0
+    for c in range(count):
+        a, b = contacts.body[c, 0], contacts.body[c, 1]
+        is_a, is_b = first <= a < last, first <= b < last
+        if rows.kept[c] or not (is_a or is_b):
+            continue
+        p = vec3.load(push, c)
+        if is_a:
+            t = vec3.cross(vec3.load(contacts.arm[c], 0), p)
+            for k in range(3):
+                momentum[a, k] += p[k]
+                momentum[a, 3 + k] += t[k]
+        if is_b:
+            t = vec3.cross(vec3.load(contacts.arm[c], 1), p)
+            for k in range(3):
+                momentum[b, k] -= p[k]
+                momentum[b, 3 + k] -= t[k]
 
 
 @inlined

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import inlined, inner, kernel
+from ..jit import inlined, inner
 from ..tables import scratch_tables, table
 from .body_state import DYNAMIC
 
@@ -231,7 +231,7 @@ def _list_contacts(kind, body_of, links, islands, graph, tally):
     return island_count
 
 
-@kernel
+@inner
 def build_islands(kind, body_of, count, ground_up, islands, graph):
     """Group the contacts by island; returns the number of islands. What has not changed is not done again.
 

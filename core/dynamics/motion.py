@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..collision.pairs import HIGH
 from ..collision.persistence import follow
+from ..crew import LEADER, ONLY, next_piece, piece_done, put_up, wait_for_all
 from ..jit import inlined, inner, kernel
 from ..math3 import mat3, quat, vec3
 from .body_state import DYNAMIC, STATIC
@@ -195,9 +197,9 @@ def _free_spin(model, q, L, w, i, h):
     return mean_spin(q, rotate_free(q, L, w, inverse, model.axis_order[i], h), w, h)
 
 
-@kernel
-def plan_free_motion(model, state, gravity, h, plan):
-    """Plan the step of every body that is due as if nothing touched it; exact for gravity and linear damping.
+@inner
+def plan_bodies(model, state, gravity, h, plan, first, last):
+    """Plan the step of some bodies, if due, as if nothing touched them; exact for gravity and linear damping.
 
     Velocities follow v' = g - c v; angular momentum decays at its own rate. Bodies of kind
     KINEMATIC keep the velocity in `state`, which the caller has set for this step.
@@ -205,7 +207,7 @@ def plan_free_motion(model, state, gravity, h, plan):
     Args:
         gravity: Of each body [m/s^2], shape (n, 3).
     """
-    for i in range(state.c.shape[0]):
+    for i in range(first, last):
         if not plan.due[i]:
             plan.due[i] = True
             continue
@@ -237,6 +239,12 @@ def plan_free_motion(model, state, gravity, h, plan):
             plan.mean[i, 3 + k], plan.spin[i, k] = spin[k], spin[k]
             plan.change[i, 3 + k] = 2.0 * (spin[k] - w[k])
             plan.end_minus_mean[i, 3 + k] = spin[k] - w[k]
+
+
+@kernel
+def plan_free_motion(model, state, gravity, h, plan):
+    """`plan_bodies` for every body."""
+    plan_bodies(model, state, gravity, h, plan, np.int64(0), state.c.shape[0])
 
 
 @inlined
@@ -282,14 +290,14 @@ def _is_steady(plan, i):
     return mean[3] == start[3] and mean[4] == start[4] and mean[5] == start[5]
 
 
-@kernel
-def move_bodies(model, state, plan, gravity, h):
-    """Move every body by its mean velocity and let gravity and damping act on its momentum.
+@inner
+def move_some_bodies(model, state, plan, gravity, h, first, last):
+    """Move bodies by their mean velocities and let gravity and damping act on their momentum.
 
-    Impulses have been added to v and L before (`impulse_contacts.apply_impulses`); what they add
-    decays with the rest, which is exact where the body is undamped.
+    Impulses have been added to v and L before (see `impulse_motion`); what they add decays with the rest,
+    which is exact where the body is undamped.
     """
-    for i in range(state.c.shape[0]):
+    for i in range(first, last):
         if model.kind[i] == STATIC:
             continue
         for k in range(3):
@@ -318,34 +326,61 @@ def move_bodies(model, state, plan, gravity, h):
 
 
 @kernel
-def measure_reach(kind, owner, c, R, trace, mean, collider, gap, way, pair_count, h, own, reach_out):
-    """Bound how far any point of each body may move in a step [m], shape (n,).
+def move_bodies(model, state, plan, gravity, h):
+    """`move_some_bodies` for every body."""
+    move_some_bodies(model, state, plan, gravity, h, np.int64(0), state.c.shape[0])
 
-    A body that is near a faster one may be hit by it within the step, so it is given the other's reach.
 
-    Args:
-        owner: Body of each collider.
-        c, R: Centres of mass [m] (n, 3) and rotation matrices (n, 9) of the bodies.
-        trace: How far the bodies have moved, and what they are about to; brought up to date.
-        mean: Planned mean velocities [m/s, rad/s], shape (n, 6).
-        collider, gap, way, pair_count: Of pairs, in the slots so far used: see `PairTable`.
-        own: Scratch (n,).
-    """
-    bound = trace.bound
-    follow(trace, c, R)
-    for i in range(mean.shape[0]):
+@inner
+def _own_reach(trace, mean, h, first, last, own, reach_out):
+    """How far any point of some bodies may move in a step by their own motion; what they do is noted."""
+    for i in range(first, last):
         speed = vec3.norm((mean[i, 0], mean[i, 1], mean[i, 2]))
         spin = vec3.norm((mean[i, 3], mean[i, 4], mean[i, 5]))
-        own[i] = h * (speed + (spin * bound[i] if spin > 0.0 else 0.0))
         for k in range(6):
             trace.ahead[i, k] = h * mean[i, k]
-        reach_out[i] = own[i]
-    for slot in range(pair_count):
-        if collider[slot, 0] >= 0:
-            a, b = owner[collider[slot, 0]], owner[collider[slot, 1]]
-            if gap[slot] - (trace.way[a] + trace.way[b] - way[slot]) > own[a] + own[b]:
+        own[i] = reach_out[i] = h * (speed + (spin * trace.bound[i] if spin > 0.0 else 0.0))
+
+
+@inner
+def _reach_of_others(kind, owner, trace, pairs, own, reach_out):
+    """Give a body that is near a faster one the other's reach: it may be hit by it within the step."""
+    for slot in range(pairs.counter[HIGH]):
+        if pairs.collider[slot, 0] >= 0:
+            a, b = owner[pairs.collider[slot, 0]], owner[pairs.collider[slot, 1]]
+            if pairs.gap[slot] - (trace.way[a] + trace.way[b] - pairs.way[slot]) > own[a] + own[b]:
                 continue
             if kind[a] == DYNAMIC:
                 reach_out[a] = max(reach_out[a], own[b])
             if kind[b] == DYNAMIC:
                 reach_out[b] = max(reach_out[b], own[a])
+
+
+@kernel
+def plan_motion(
+    model, state, gravity, h, plan, owner, trace, pairs, own, reach_out, shares, board, thread
+):  # fmt: skip
+    """Plan the step of every body as free motion, and bound how far any point of it may move [m], shape (n,).
+
+    Args:
+        gravity: Of each body [m/s^2], shape (n, 3).
+        owner: Body of each collider.
+        trace: How far the bodies have moved, and what they are about to; brought up to date.
+        own: Scratch (n,).
+        shares: In how many parts the bodies are divided.
+        board, thread: See `crew`.
+    """
+    n = state.c.shape[0]
+    if thread == LEADER:
+        put_up(board, ONLY, shares)
+    piece = next_piece(board, thread)
+    while piece >= 0:
+        first, last = n * piece // shares, n * (piece + 1) // shares
+        plan_bodies(model, state, gravity, h, plan, first, last)
+        follow(trace, state.c, state.R, first, last)
+        _own_reach(trace, plan.mean, h, first, last, own, reach_out)
+        piece_done(board)
+        piece = next_piece(board, thread)
+    if thread == LEADER:
+        wait_for_all(board, shares)
+        _reach_of_others(model.kind, owner, trace, pairs, own, reach_out)

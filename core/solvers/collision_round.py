@@ -54,9 +54,12 @@ class Round(NamedTuple):
 
 
 def empty_round(packed: PackedContacts) -> Round:
-    """Room for the collisions of contacts whose room for sweeps this is: those come later in the step."""
-    contact_count = len(packed.row)
-    found = packed.direction.reshape(-1).view(np.int32)
+    """Room for the collisions of contacts whose room for sweeps this is: those come later in the step.
+
+    It leaves alone how the island is divided that will be swept longest, which is known before.
+    """
+    contact_count, body_count = len(packed.row), len(packed.found)
+    found, bodies = packed.direction.reshape(-1).view(np.int32), packed.found.reshape(-1).view(np.int64)
     listed, group_start, time, smooth = scratch_tables(
         ((contact_count,), np.int64), ((contact_count + 1,), np.int64),
         ((contact_count,), float), ((contact_count,), float),
@@ -65,14 +68,14 @@ def empty_round(packed: PackedContacts) -> Round:
         listed=listed,
         contact=packed.rest,
         group_start=group_start,
-        group=packed.parts.contact,
+        group=packed.direction.reshape(-1).view(np.int64)[2 * contact_count :],
         row=packed.row,
         body=packed.body,
         impulse=packed.impulse,
         time=time,
-        changed=packed.parts.member,
+        changed=bodies[:body_count],
         found=found[: 2 * contact_count],
-        found_count=packed.parts.place,
+        found_count=bodies[body_count : 2 * body_count],
         hit=found[2 * contact_count : 3 * contact_count],
         smooth=smooth,
     )

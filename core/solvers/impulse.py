@@ -24,10 +24,10 @@ from ..dynamics.body_state import (
     ignored_pairs,
     initial_state,
 )
-from ..dynamics.contact_rows import empty_rows, grown_rows, prepare_rows
-from ..dynamics.islands import build_islands, empty_graph, empty_islands
+from ..dynamics.contact_rows import empty_rows, grown_rows
+from ..dynamics.islands import empty_graph, empty_islands
 from ..dynamics.kinematic import KinematicPaths
-from ..dynamics.motion import empty_plan, measure_reach, move_bodies, plan_free_motion, update_all_derived
+from ..dynamics.motion import empty_plan, plan_motion, update_all_derived
 from ..errors import SolverError
 from ..geometry.shape_table import Colliders, MeshTrees, ShapeTable
 from ..report import Stage
@@ -37,8 +37,7 @@ from ..tables import is_short, larger, release, scratch_tables
 from .collision_round import empty_round
 from .contact_events import EventLog
 from .impulse_collisions import empty_collisions, resolve_collisions, surfaces_of
-from .impulse_contacts import apply_impulses, warm_start
-from .impulse_energy import EnergyScratch, hold_energy, measure_energy
+from .impulse_energy import EnergyScratch, hold_energy
 from .impulse_guard import PassageGuard
 from .impulse_islands import (
     NEWTON_ACCURACY,
@@ -49,9 +48,11 @@ from .impulse_islands import (
     solve_contacts,
     solve_scratch,
 )
+from .impulse_motion import advance_bodies
+from .impulse_prepare import prepare_contacts
 from .impulse_pressed import PressedPairs
 from .impulse_repair import PastContacts, deepest, project_positions, repair_scratch
-from .impulse_rest import REST_FORCE, find_sleepers, settle_held
+from .impulse_rest import REST_FORCE, settle_held
 from .impulse_settings import ImpulseSolver
 from .impulse_settle import IN_MOTION
 from .impulse_squeezed import follow_mean
@@ -180,6 +181,16 @@ class ImpulsePipeline:
     def _stage(self, name: str) -> Stage:
         return Stage(name, self.stage_seconds)
 
+    @property
+    def _is_small(self) -> bool:
+        """Whether the contacts are too few to share the work."""
+        return self.contact_count < 2 * SMALLEST
+
+    @property
+    def _shares(self) -> int:
+        """In how many parts bodies are divided where work is shared by bodies."""
+        return 1 if self._is_small else self.crew.threads
+
     # The step --------------------------------------------------------------------------------
 
     def step(self, h: float) -> None:
@@ -189,7 +200,7 @@ class ImpulsePipeline:
             self.look_ahead(h)
         if self.time == 0.0:
             start_at_rest(self, h)
-        island_count = self.build_islands()
+        island_count = self.prepare_contacts(h)
         self.find_impulses(h, island_count)
         self.stop_at_obstacles(h)
         self.move(h, island_count)
@@ -202,10 +213,8 @@ class ImpulsePipeline:
     def find_impulses(self, h: float, island_count: int, preloaded: bool = False) -> None:
         """Find the impulses at all contacts in the coming step; see `preload` in `impulse_start`."""
         with self._stage("solve"):
-            self._prepare_rows(h)
             if preloaded:
                 preload(self, h)
-            self._warm_start(h)
             self._resolve_collisions(h, island_count)
             self._solve_contacts(h, island_count)
 
@@ -217,9 +226,7 @@ class ImpulsePipeline:
     def move(self, h: float, island_count: int) -> None:
         """Apply the impulses and move all bodies through the step."""
         with self._stage("integrate"):
-            self.call(measure_energy, self.model.kind, self.masses, self.state, self.energy.start)
-            self._apply_impulses()
-            self._move_bodies(h)
+            self._advance_bodies(h)
             self._hold_energy(h, island_count)
             self.store_impulses()
 
@@ -268,16 +275,15 @@ class ImpulsePipeline:
 
     def plan_motion(self, h: float) -> None:
         """Plan the coming step as free motion."""
-        self._step_length, pairs = h, self.broad_phase.pairs
+        self._step_length = h
         with self._stage("integrate"):
             if self.paths.release_due(self.state, self.time):
                 self._respond_anew()
             self.paths.set_velocities(self.state, self.time, h)
-            self.call(plan_free_motion, self.model, self.state, self.gravity, h, self.plan)
-            self.call(
-                measure_reach,
-                self.model.kind, self.colliders.body, self.state.c, self.state.R, self.trace, self.plan.mean,
-                pairs.collider, pairs.gap, pairs.way, pairs.counter[HIGH], h, self.own_reach, self.reach,
+            self.crew.run(
+                plan_motion,
+                self.model, self.state, self.gravity, h, self.plan, self.colliders.body, self.trace,
+                self.broad_phase.pairs, self.own_reach, self.reach, self._shares, alone=self._is_small,
             )  # fmt: skip
 
     def find_contacts(self, kept: float = CARRIED) -> None:
@@ -309,31 +315,20 @@ class ImpulsePipeline:
                 if not self.broad_phase.grow_rooms():
                     self._grow()
 
-    def build_islands(self) -> int:
-        """Group the contacts by island; returns their number."""
-        with self._stage("islands"):
-            count = self.call(
-                build_islands,
-                self.model.kind, self.contacts.body, self.contact_count, self.settings.shock_propagation,
-                self.islands, self.graph,
-            )  # fmt: skip
-            self.call(
-                find_sleepers,
-                self.model.kind, self.geometry, self.plan, self.graph, self.islands, count,
-                self._may_sleep, self.solve, self.rows.kept,
-            )  # fmt: skip
-            return count
-
-    def _prepare_rows(self, h: float) -> None:
+    def prepare_contacts(self, h: float) -> int:
+        """Group the contacts by island, fill their rows, let last impulses act; the number of islands."""
         # A body that rests alone sinks in by a part of the tolerance, under any load by SINK of it.
         fall = self._gravity_speed(h) * h
         softness = min(SOFTEST, REST_SINK * self.tolerance / fall) if fall > 0.0 else SOFTEST
-        self.crew.run(
-            prepare_rows,
-            self.model.friction, self.masses, self.geometry, self.contacts.slot, self.contacts.place,
-            self.contact_count, self.broad_phase.pairs, self.multiply, softness, self._sink(h),
-            self.solve.last_mean, self.rows, alone=self.contact_count < 2 * SMALLEST,
-        )  # fmt: skip
+        with self._stage("islands"):
+            return self.crew.run(
+                prepare_contacts,
+                self.model.kind, self.model.friction, self.masses, self.geometry, self.contacts.slot,
+                self.contacts.place, self.contact_count, self.broad_phase.pairs, self.multiply, softness,
+                self._sink(h), h, self._gravity_speed(h), self.settings.shock_propagation, self._may_sleep,
+                self.plan, self.islands, self.graph, self.solve, self.packed.parts, self.rows,
+                self.solve.impulse, self.net, self.lasting, self._shares, alone=self._is_small,
+            )  # fmt: skip
 
     def _gravity_speed(self, h: float) -> float:
         """What gravity adds to a velocity in a step [m/s]."""
@@ -344,13 +339,6 @@ class ImpulsePipeline:
         sink = SINK * self.tolerance / h
         return min(sink, SINK * h * self.gravity_size) if self.gravity_size > 0.0 else sink
 
-    def _warm_start(self, h: float) -> None:
-        self.call(
-            warm_start,
-            self.model.kind, self.masses, self.geometry, self.rows, self.contact_count,
-            h, self._gravity_speed(h), self.plan, self.net, self.lasting,
-        )  # fmt: skip
-
     def _resolve_collisions(self, h: float, island_count: int) -> None:
         # Where there is no gravity what is slower than a tenth of the tolerance in a step is touching.
         speed = max(self._gravity_speed(h), 0.1 * self.tolerance / h)
@@ -358,7 +346,7 @@ class ImpulsePipeline:
             resolve_collisions,
             self.model.kind, self.model.bound, self.surfaces, self.masses, self.plan, self.geometry,
             self.rows, self.islands, island_count, h, speed, self.graph, self.round, self.collisions,
-            alone=self.contact_count < 2 * SMALLEST,
+            alone=self._is_small,
         )  # fmt: skip
 
     def _solve_contacts(self, h: float, island_count: int) -> None:
@@ -371,16 +359,22 @@ class ImpulsePipeline:
             self.masses, self.geometry, self.rows, self.islands, island_count, h, self._gravity_speed(h),
             self.tolerance, accuracy, self._sink(h), self.settings.max_iterations, self.equilibrium, self.net,
             self.plan, self.solve, self.packed, report, self.end_velocity,
-            alone=self.contact_count < 2 * SMALLEST,
+            alone=self._is_small,
         )  # fmt: skip
         if report[UNSETTLED]:
             self.unresolved.append((self.time, int(report[UNSETTLED]), float(report[RESIDUAL])))
 
-    def _apply_impulses(self) -> None:
-        self.call(
-            apply_impulses,
-            self.model, self.state, self.geometry, self.rows, self.contact_count, self.impulse, self.net,
+    def _advance_bodies(self, h: float) -> None:
+        self.crew.run(
+            advance_bodies,
+            self.model, self.masses, self.state, self.geometry, self.rows, self.contact_count, self.plan,
+            self.gravity, h, self.impulse, self.solve.impulse, self.net, self.energy.start, self._shares,
+            alone=self._is_small,
         )  # fmt: skip
+        self.time += h
+        self.paths.set_poses(self.state, self.time)
+        allowance = self.broad_phase.pairs.allowance
+        np.maximum(allowance - OVERLAP_SPEED * h, 0.0, out=allowance)
 
     def _hold_energy(self, h: float, island_count: int) -> None:
         at_rest = np.logical_or(self.solve.held, self.solve.settles, out=self.at_rest)
@@ -400,13 +394,6 @@ class ImpulsePipeline:
             self.contacts, self.impulse, self.contact_count, self.rows.kept, self.solve.jammed,
             self.broad_phase.pairs,
         )  # fmt: skip
-
-    def _move_bodies(self, h: float) -> None:
-        self.call(move_bodies, self.model, self.state, self.plan, self.gravity, h)
-        self.time += h
-        self.paths.set_poses(self.state, self.time)
-        allowance = self.broad_phase.pairs.allowance
-        np.maximum(allowance - OVERLAP_SPEED * h, 0.0, out=allowance)
 
     def repair_positions(self, h: float) -> None:
         """Project out what the step left too deep."""

@@ -13,23 +13,12 @@ import math
 
 from ..collision.contact_set import cores
 from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B
-from ..dynamics.body_state import DYNAMIC
-from ..dynamics.contact_rows import (
-    PUSH,
-    add_pair_momentum,
-    contact_frame,
-    relative_velocity,
-    to_world,
-)
-from ..dynamics.motion import spin_steadily
+from ..dynamics.contact_rows import relative_velocity, to_world
 from ..jit import inlined, inner, kernel
 from ..math3 import mat3, quat, vec3
 
 # Largest speed [m/s] at which the contact's spring takes penetration back: a deep overlap parts gently.
 PUSH_SPEED = 0.5
-# Net contact impulse on a body, in units of what gravity adds in a step, up to which it is taken for a
-# force that lasts.
-SMOOTH = 4.0
 # Cosine of the angle to the lowest point of a rim within which a contact point is taken for it.
 LOWEST = 1.0 - 1e-6
 FAR_TURN = 0.5  # [rad] a step; beyond it the impulses of the last step are none of the next
@@ -92,62 +81,6 @@ def turns_far(masses, contacts, c, h, velocity):
         if vec3.dot(w, w) * h * h > FAR_TURN * FAR_TURN and vec3.dot(core, core) > 0.0:
             return True
     return False
-
-
-@inner
-def _any_turns_far(h, velocity):
-    """Whether any body turns by more than FAR_TURN in the step."""
-    for i in range(velocity.shape[0]):
-        w = (velocity[i, 3], velocity[i, 4], velocity[i, 5])
-        if vec3.dot(w, w) * h * h > FAR_TURN * FAR_TURN:
-            return True
-    return False
-
-
-@kernel
-def warm_start(kind, masses, contacts, rows, count, h, gravity_speed, plan, net, lasting_out):
-    """Let last step's impulses act through the whole step: half a step's worth on positions.
-
-    That is right for forces that last. Where their sum on a body is far more than weight and
-    friction make (it was hit), they are no forecast: they act at the start of the step and are no
-    smooth acceleration. Nor do they tell anything of a body that turns far within the step.
-
-    Args:
-        gravity_speed: What gravity adds to a velocity in one step [m/s].
-        net: Written: the velocity changes by the impulses, shape (bodies, 6).
-        lasting_out: Whether they act on a body all through the step, shape (bodies,).
-    """
-    net[:, :] = 0.0
-    spins = _any_turns_far(h, plan.start)  # whom `spin_steadily` is for turns farther still
-    for c in range(count):
-        if rows.kept[c]:
-            continue
-        for side in range(2 if spins else 0):
-            spin_steadily(plan, contacts.body[c, side], h)
-        p = vec3.load(rows.impulse, c)
-        if p[0] == 0.0 or (spins and turns_far(masses, contacts, c, h, plan.start)):
-            for k in range(3):
-                rows.impulse[c, k], rows.before[c, k] = 0.0, 0.0
-            continue
-        add_pair_momentum(contacts, c, to_world(contacts, c, p), net)
-    for i in range(net.shape[0]):
-        lasting_out[i] = True
-        if kind[i] != DYNAMIC:
-            continue
-        L = (net[i, 3], net[i, 4], net[i, 5])
-        w = mat3.transform(mat3.load(masses.inv_I, i), L)
-        for k in range(3):
-            net[i, k] *= masses.inv_mass[i, k]
-            net[i, 3 + k] = w[k]
-        v = (net[i, 0], net[i, 1], net[i, 2])
-        energy = vec3.dot(v, v) + vec3.dot(w, L) / masses.mass[i]
-        lasting = lasting_out[i] = energy <= (SMOOTH * gravity_speed) ** 2
-        part = 0.5 if lasting else 1.0
-        for k in range(6):
-            plan.mean[i, k] += part * net[i, k]
-            plan.end_minus_mean[i, k] += (1.0 - part) * net[i, k]
-            if lasting:
-                plan.change[i, k] += net[i, k]
 
 
 @inlined
@@ -233,31 +166,3 @@ def write_impulses(contacts, impulse, impulse_out):
     """Turn impulses in the frames of their contacts into world axes, shapes (c, 3)."""
     for c in range(impulse.shape[0]):
         impulse_out[c, 0], impulse_out[c, 1], impulse_out[c, 2] = to_world(contacts, c, vec3.load(impulse, c))
-
-
-@kernel
-def apply_impulses(model, state, contacts, rows, count, impulse, change):
-    """Add the step's impulses to the bodies' momentum and store them with their contacts.
-
-    Args:
-        impulse: Of each contact, world axes, for the next step [N s], shape (c, 3): written.
-        change: Written: the momentum they add, shape (n, 6).
-    """
-    change[:, :] = 0.0
-    for c in range(count):
-        if rows.kept[c]:
-            continue
-        p, before = vec3.load(rows.impulse, c), vec3.load(rows.before, c)
-        # Of friction the spring's part is kept, without what damps it.
-        kept = (p[0], before[1] + PUSH * (p[1] - before[1]), before[2] + PUSH * (p[2] - before[2]))
-        frame, total = contact_frame(contacts, c), vec3.add(p, vec3.load(rows.collision, c))
-        impulse[c, 0], impulse[c, 1], impulse[c, 2] = mat3.transform_transposed(frame, kept)
-        add_pair_momentum(contacts, c, mat3.transform_transposed(frame, total), change)
-    for i in range(change.shape[0]):
-        if model.kind[i] != DYNAMIC:
-            continue
-        for k in range(3):
-            if model.inv_mass[i, k] > 0.0:
-                state.v[i, k] += change[i, k] * model.inv_mass[i, k]
-            if not model.lock_angular[i, k]:
-                state.L[i, k] += change[i, 3 + k]

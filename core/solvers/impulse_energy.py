@@ -78,13 +78,6 @@ def update_spin(masses, state, body):
     state.w[body, 0], state.w[body, 1], state.w[body, 2] = w
 
 
-@kernel
-def measure_energy(kind, masses, state, energy_out):
-    """Kinetic energy of every body that forces move [J], shape (n,)."""
-    for i in range(kind.shape[0]):
-        energy_out[i] = kinetic_energy(masses, state, i) if kind[i] == DYNAMIC else 0.0
-
-
 @inner
 def _work(kind, contacts, c, p, plan):
     """Work of the animated bodies at contact `c` by the impulse p on its body a [J]; whether they move."""

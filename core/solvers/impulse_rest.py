@@ -219,7 +219,7 @@ def _stays_asleep(kind, contacts, plan, graph, islands, island, solve):
     return True
 
 
-@kernel
+@inner
 def find_sleepers(kind, contacts, plan, graph, islands, island_count, may_sleep, solve, asleep_out):
     """Mark the islands that sleep and their contacts: held in the last step, with nothing changed since.
 
@@ -228,13 +228,13 @@ def find_sleepers(kind, contacts, plan, graph, islands, island_count, may_sleep,
     Args:
         plan: Free motion.
         may_sleep: Whether any may.
-        asleep_out: Whether each contact belongs to such an island, shape (c,).
+        asleep_out: Set for the contacts of such islands, shape (c,).
     """
     for island in range(island_count):
         asleep = may_sleep and _stays_asleep(kind, contacts, plan, graph, islands, island, solve)
         islands.asleep[island] = asleep
-        for i in range(islands.start[island], islands.start[island + 1]):
-            asleep_out[islands.order[i]] = asleep
+        for i in range(islands.start[island], islands.start[island + 1] if asleep else 0):
+            asleep_out[islands.order[i]] = True
     for body in range(kind.shape[0]):
         solve.contact_count[body] = graph.contact_start[body + 1] - graph.contact_start[body]
 

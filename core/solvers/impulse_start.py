@@ -95,7 +95,7 @@ def _find_loads(pipeline: "ImpulsePipeline", h: float, *, preloaded: bool) -> fl
     all through the step moves a body by half of it, so the next round takes 2 p - b, not p, unless bodies are
     moved into springs, which push by where they are and not as they did.
     """
-    pipeline.find_impulses(h, pipeline.build_islands(), preloaded)
+    pipeline.find_impulses(h, pipeline.prepare_contacts(h), preloaded)
     count, rows = pipeline.contact_count, pipeline.rows
     found, before = rows.impulse[:count], rows.before[:count]
     wanted = 2.0 * found - before if preloaded else found

@@ -30,6 +30,7 @@ SLICES = 256  # of a side, between two of which it is cut
 class IslandParts(NamedTuple):
     """One island divided. Members are its bodies, part by part, then others that its contacts touch."""
 
+    island: np.ndarray  # (1,) which island that is; -1 where none of this step
     depth: np.ndarray  # (1,) how often it was halved
     contact: np.ndarray  # (c,) contact indices, set by set in the order of the rounds
     contact_start: np.ndarray  # (SETS,) where each set begins there
@@ -53,6 +54,7 @@ def empty_parts(body_count: int, contact_capacity: int) -> IslandParts:
         ((contact_capacity,), np.int64), by_body, by_body, by_body, by_body, ((contact_capacity,), np.int8)
     )
     return IslandParts(
+        island=np.full(1, -1),
         depth=np.zeros(1, np.int64),
         contact=contact,
         contact_start=np.empty(SETS, np.int64),
@@ -229,12 +231,15 @@ def _list_members(body_of, islands, island, parts):
 
 @inner
 def divide_island(c, body_of, islands, island, parts):
-    """Divide an island into as many parts as it is large enough for.
+    """Divide an island into as many parts as it is large enough for, if that has not been done.
 
     Args:
         c: Centres of mass [m], shape (bodies, 3).
         body_of: Bodies of each contact, shape (c, 2).
     """
+    if parts.island[0] == island:
+        return
+    parts.island[0] = island
     _weigh(body_of, islands, island, parts)
     parts.depth[0] = 0
     size = (islands.start[island + 1] - islands.start[island]) // 2

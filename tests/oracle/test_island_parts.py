@@ -9,8 +9,13 @@ from topple.solvers.island_parts import DEEPEST, PARTS, SMALLEST, divide_island,
 
 
 @kernel
+def group(kind, body_of, count, islands, graph):
+    return build_islands(kind, body_of, count, True, islands, graph)
+
+
+@kernel
 def divide(c, body_of, islands, parts):
-    divide_island(c, body_of, islands, 0, parts)
+    divide_island(c, body_of, islands, np.int64(0), parts)
 
 
 @kernel
@@ -36,7 +41,7 @@ def heap(sides):
 def divided(sides):
     kind, c, body_of = heap(sides)
     islands, graph = empty_islands(len(kind), len(body_of)), empty_graph(len(kind), len(body_of))
-    assert build_islands(kind, body_of, len(body_of), True, islands, graph) == 1
+    assert group(kind, body_of, len(body_of), islands, graph) == 1
     parts = empty_parts(len(kind), len(body_of))
     divide(c, body_of, islands, parts)
     return body_of, islands, parts

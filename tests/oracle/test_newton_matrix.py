@@ -35,7 +35,7 @@ class Island:
         simulation = topple.Simulation(scenes.wide_heap(16), topple.ImpulseSolver(time_step=STEP, threads=1))
         simulation.advance(0.9)
         pipeline = simulation._pipeline
-        count = pipeline.build_islands()
+        count = pipeline.prepare_contacts(STEP)
         pipeline.find_impulses(STEP, count)
         islands, rows, contacts = pipeline.islands, pipeline.rows, pipeline.geometry
         number = int(np.argmax(np.diff(islands.start[: count + 1])))

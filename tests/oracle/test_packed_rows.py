@@ -69,7 +69,7 @@ def pipeline():
     simulation = topple.Simulation(scenes.wide_heap(16), topple.ImpulseSolver(time_step=STEP, threads=1))
     simulation.advance(0.7)
     pipeline = simulation._pipeline
-    pipeline._prepare_rows(STEP)
+    pipeline.prepare_contacts(STEP)
     assert pipeline.contact_count > 10
     return pipeline
 

@@ -91,7 +91,7 @@ def responses(masses, contacts, out):
 def test_rows_are_those_of_the_last_look(seconds):
     """A point found anew and then carried on while positions are repaired has a new response."""
     pipeline = heap_in_motion(60, seconds)._pipeline
-    pipeline._prepare_rows(STEP)
+    pipeline.prepare_contacts(STEP)
     response = np.zeros(pipeline.contact_count)
     responses(pipeline.masses, pipeline.geometry, response)
     assert pipeline.contacts.counter[CARRIED_ON] > 0

@@ -1,0 +1,88 @@
+"""The end of a step: impulses act on the bodies, and these move."""
+
+import numpy as np
+
+from ..crew import LEADER, TASK, next_piece, piece_done, pieces_of, put_up, wait_for_all
+from ..dynamics.body_state import DYNAMIC
+from ..dynamics.contact_rows import PUSH, contact_frame, sum_momenta
+from ..dynamics.motion import move_some_bodies
+from ..jit import inner, kernel
+from ..math3 import mat3, vec3
+from .impulse_energy import kinetic_energy
+
+# Tasks on the board: impulses are turned into world axes, and bodies moved; contacts that are worth a piece.
+IMPULSES, BODIES = np.int64(0), np.int64(1)
+CONTACTS_OF_PIECE = 512
+
+
+@inner
+def _write_impulses(contacts, rows, first, last, impulse_out, push_out):
+    """Write the impulses of some contacts in world axes: for the next step, and all of this one [N s]."""
+    for c in range(first, last):
+        if rows.kept[c]:
+            continue
+        p, before = vec3.load(rows.impulse, c), vec3.load(rows.before, c)
+        # Of friction the spring's part is kept, without what damps it.
+        kept = (p[0], before[1] + PUSH * (p[1] - before[1]), before[2] + PUSH * (p[2] - before[2]))
+        frame, total = contact_frame(contacts, c), vec3.add(p, vec3.load(rows.collision, c))
+        impulse_out[c, 0], impulse_out[c, 1], impulse_out[c, 2] = mat3.transform_transposed(frame, kept)
+        push_out[c, 0], push_out[c, 1], push_out[c, 2] = mat3.transform_transposed(frame, total)
+
+
+@inner
+def _advance(
+    model, masses, state, contacts, rows, count, push, first, last, plan, gravity, h, change, energy_out
+):
+    """Add the impulses to the momentum of some bodies, note what energy they had before, and move them."""
+    sum_momenta(contacts, rows, count, push, first, last, change)
+    for i in range(first, last):
+        energy_out[i] = 0.0
+        if model.kind[i] == DYNAMIC:
+            energy_out[i] = kinetic_energy(masses, state, i)
+            for k in range(3):
+                if model.inv_mass[i, k] > 0.0:
+                    state.v[i, k] += change[i, k] * model.inv_mass[i, k]
+                if not model.lock_angular[i, k]:
+                    state.L[i, k] += change[i, 3 + k]
+    move_some_bodies(model, state, plan, gravity, h, first, last)
+
+
+@kernel
+def advance_bodies(
+    model, masses, state, contacts, rows, count, plan, gravity, h, impulse, push, change, energy_out,
+    shares, board, thread,
+):  # fmt: skip
+    """Apply the impulses of the step to the bodies and move these.
+
+    Args:
+        gravity: Of each body [m/s^2], shape (n, 3).
+        impulse: Of each contact, world axes, for the next step [N s], shape (c, 3): written.
+        push, change: Scratch (c, 3) and (n, 6).
+        energy_out: Kinetic energy of every body that forces move, before the impulses [J], shape (n,).
+        shares: In how many parts the bodies are divided.
+        board, thread: See `crew`: several threads share the contacts, then the bodies.
+    """
+    n = state.c.shape[0]
+    contact_pieces = pieces_of(count, CONTACTS_OF_PIECE)
+    if thread == LEADER:
+        put_up(board, IMPULSES, contact_pieces)
+    while True:
+        piece = next_piece(board, thread)
+        if piece < 0:
+            if thread != LEADER:
+                return
+            written = board.word[TASK] == IMPULSES
+            wait_for_all(board, contact_pieces if written else shares)
+            if not written:
+                return
+            put_up(board, BODIES, shares)
+            continue
+        if board.word[TASK] == IMPULSES:
+            first, last = count * piece // contact_pieces, count * (piece + 1) // contact_pieces
+            _write_impulses(contacts, rows, first, last, impulse, push)
+        else:
+            _advance(
+                model, masses, state, contacts, rows, count, push, n * piece // shares,
+                n * (piece + 1) // shares, plan, gravity, h, change, energy_out,
+            )  # fmt: skip
+        piece_done(board)

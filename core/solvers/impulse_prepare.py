@@ -1,0 +1,181 @@
+"""What a step begins with: islands, the rows of their contacts, and the impulses of the last step.
+
+Impulses of the last step act all through the step: half a step's worth on positions. That is right for forces
+that last. Where their sum on a body is far more than weight and friction make (it was hit), they are no
+forecast: they act at the start of the step and are no smooth acceleration. Nor do they tell anything of a
+body that turns far within the step.
+
+Source: Bender & Schmitt 2006, section 3.2.
+"""
+
+import numpy as np
+
+from ..crew import LEADER, TASK, next_piece, piece_done, pieces_of, put_up, wait_for_all
+from ..dynamics.body_state import DYNAMIC
+from ..dynamics.contact_rows import fill_rows, first_of_pair, soften, sum_momenta, to_world
+from ..dynamics.islands import build_islands
+from ..dynamics.motion import spin_steadily
+from ..jit import inner, kernel, merged
+from ..math3 import mat3, vec3
+from .impulse_contacts import FAR_TURN, turns_far
+from .impulse_rest import find_sleepers
+from .island_parts import SMALLEST, divide_island
+
+# Net contact impulse on a body, in units of what gravity adds in a step, up to which it is taken for a
+# force that lasts.
+SMOOTH = 4.0
+# Tasks on the board: rows are filled, and impulses act on bodies; contacts that are worth a piece; and what
+# the pieces have to know: whether any body turns far.
+ROWS, BODIES = np.int64(0), np.int64(1)
+CONTACTS_OF_PIECE = 256
+SPINS = 0
+
+
+@inner
+def _any_turns_far(h, velocity):
+    """Whether any body turns by more than FAR_TURN in the step."""
+    for i in range(velocity.shape[0]):
+        w = (velocity[i, 3], velocity[i, 4], velocity[i, 5])
+        if vec3.dot(w, w) * h * h > FAR_TURN * FAR_TURN:
+            return True
+    return False
+
+
+@inner
+def _recall_impulses(masses, contacts, rows, first, last, h, spins, start, push_out):
+    """Write the impulses of the last step at some contacts [N s]; those that tell nothing are forgotten."""
+    for c in range(first, last):
+        if rows.kept[c]:
+            continue
+        p = vec3.load(rows.impulse, c)
+        if p[0] == 0.0 or (spins and turns_far(masses, contacts, c, h, start)):
+            for k in range(3):
+                rows.impulse[c, k], rows.before[c, k], push_out[c, k] = 0.0, 0.0, 0.0
+            continue
+        push_out[c, 0], push_out[c, 1], push_out[c, 2] = to_world(contacts, c, p)
+
+
+@inner
+def _warm_start(
+    kind, masses, contacts, rows, count, first, last, h, gravity_speed, spins, push, plan, net, lasting_out
+):
+    """Let them act on some bodies."""
+    for c in range(count if spins else 0):
+        for side in range(2):
+            body = contacts.body[c, side]
+            if first <= body < last and not rows.kept[c]:
+                spin_steadily(plan, body, h)
+    sum_momenta(contacts, rows, count, push, first, last, net)
+    for i in range(first, last):
+        lasting_out[i] = True
+        if kind[i] != DYNAMIC:
+            continue
+        L = (net[i, 3], net[i, 4], net[i, 5])
+        w = mat3.transform(mat3.load(masses.inv_I, i), L)
+        for k in range(3):
+            net[i, k] *= masses.inv_mass[i, k]
+            net[i, 3 + k] = w[k]
+        v = (net[i, 0], net[i, 1], net[i, 2])
+        energy = vec3.dot(v, v) + vec3.dot(w, L) / masses.mass[i]
+        lasting = lasting_out[i] = energy <= (SMOOTH * gravity_speed) ** 2
+        part = 0.5 if lasting else 1.0
+        for k in range(6):
+            plan.mean[i, k] += part * net[i, k]
+            plan.end_minus_mean[i, k] += (1.0 - part) * net[i, k]
+            if lasting:
+                plan.change[i, k] += net[i, k]
+
+
+@merged
+def _divide_largest(c, body_of, islands, island_count, held, parts):
+    """Divide the island that will be swept longest already now, while other threads fill rows."""
+    largest, size = np.int64(-1), np.int64(2 * SMALLEST)
+    for island in range(island_count):
+        contacts = islands.start[island + 1] - islands.start[island]
+        if contacts >= size and not held[islands.body[islands.body_start[island]]]:
+            largest, size = island, contacts
+    if largest >= 0:
+        divide_island(c, body_of, islands, largest, parts)
+
+
+@merged
+def _group(
+    kind, masses, contacts, count, ground_up, may_sleep, plan, islands, graph, solve, parts, rows, board,
+    pieces,
+):  # fmt: skip
+    """Group the contacts by island, and put the rows up for others: at once where no island may sleep."""
+    parts.island[0] = -1
+    for c in range(count):
+        rows.kept[c] = False
+    any_sleeps = may_sleep and solve.held.any()
+    if not any_sleeps:
+        put_up(board, ROWS, pieces)
+    island_count = build_islands(kind, contacts.body, count, ground_up, islands, graph)
+    find_sleepers(kind, contacts, plan, graph, islands, island_count, any_sleeps, solve, rows.kept)
+    if any_sleeps:
+        put_up(board, ROWS, pieces)
+    _divide_largest(masses.c, contacts.body, islands, island_count, solve.held, parts)
+    return island_count
+
+
+@kernel
+def prepare_contacts(
+    kind, friction, masses, contacts, slots, places, count, pairs, multiply, softness, sink, h,
+    gravity_speed, ground_up, may_sleep, plan, islands, graph, solve, parts, rows, push, net, lasting_out,
+    shares, board, thread,
+):  # fmt: skip
+    """Group the contacts by island, fill their rows, and let the impulses of the last step act.
+
+    Args:
+        friction: Of the bodies, shape (n, 2).
+        slots, places: Pair of each contact, and its index among the pair's points.
+        pairs: `stiffening` is brought up to date.
+        softness: Compliance of a contact in units of its K_nn.
+        sink: How far a contact may sink in under the load of the last step, per step [m/s].
+        gravity_speed: What gravity adds to a velocity in one step [m/s].
+        ground_up: Order each island's contacts by level; otherwise by index.
+        may_sleep: Whether any island may.
+        plan: In: free motion. Out: motion with these impulses.
+        solve: What is remembered of the last step.
+        push: Scratch (c, 3).
+        net: Written: the velocity changes by the impulses, shape (bodies, 6).
+        lasting_out: Whether they act on a body all through the step, shape (bodies,).
+        shares: In how many parts the bodies are divided.
+        board, thread: See `crew`: while one thread groups the contacts others fill rows.
+
+    Returns:
+        The number of islands, to the leader.
+    """
+    n, island_count = kind.shape[0], np.int64(0)
+    row_pieces = pieces_of(count, CONTACTS_OF_PIECE)
+    if thread == LEADER:
+        board.number[SPINS] = 1.0 if _any_turns_far(h, plan.start) else 0.0
+        island_count = _group(
+            kind, masses, contacts, count, ground_up, may_sleep, plan, islands, graph, solve, parts, rows,
+            board, row_pieces,
+        )  # fmt: skip
+    while True:
+        piece = next_piece(board, thread)
+        if piece < 0:
+            if thread != LEADER:
+                break
+            rows_done = board.word[TASK] == ROWS
+            wait_for_all(board, row_pieces if rows_done else shares)
+            if not rows_done:
+                break
+            put_up(board, BODIES, shares)
+            continue
+        spins = board.number[SPINS] > 0.0
+        if board.word[TASK] == ROWS:
+            first = first_of_pair(slots, count * piece // row_pieces, count)
+            last = first_of_pair(slots, count * (piece + 1) // row_pieces, count)
+            fill_rows(friction, masses, contacts, slots, places, first, last, pairs, multiply, rows)
+            soften(contacts.body, slots, first, last, softness, sink, solve.last_mean, pairs.stiffening, rows)
+            _recall_impulses(masses, contacts, rows, first, last, h, spins, plan.start, push)
+        else:
+            _warm_start(
+                kind, masses, contacts, rows, count, n * piece // shares, n * (piece + 1) // shares, h,
+                gravity_speed, spins, push, plan, net, lasting_out,
+            )  # fmt: skip
+        piece_done(board)
+    return island_count
