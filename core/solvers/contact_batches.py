@@ -332,6 +332,17 @@ def sweep_batches(batches, number, own, velocity, response, beta, goes_on, least
 
 
 @inner
+def mark_changing(batches, number, least, marked_out):
+    """Mark the members of those batches of a set that changed by so much in the last sweep over all [m]."""
+    first = batches.first[number]
+    for i in range(first, first + batches.count[number]):
+        if batches.change[i] >= least:
+            for side in range(2):
+                for lane in range(LANES):
+                    marked_out[batches.body[i, side, lane]] = True
+
+
+@inner
 def count_changing(batches, number, least):
     """How many batches of a set changed by at least so much in the last sweep over all [m]."""
     count, first = 0, batches.first[number]

@@ -14,7 +14,7 @@ from ..crew import LEADER, TASK, next_piece, piece_done, put_up, wait_for_all
 from ..dynamics.packed_rows import K_N, K_T, friction_step, normal_step, packed_velocity, world_impulse
 from ..jit import inlined, inner, merged
 from ..math3 import vec3
-from .contact_batches import count_changing, sweep_batches
+from .contact_batches import count_changing, mark_changing, sweep_batches
 from .impulse_contacts import bend
 from .island_parts import divide_island, sets_before
 from .packed_contacts import (
@@ -91,7 +91,7 @@ def _sweep_rest(packed, number, beta, goes_on):
 
 
 @merged
-def _go_on(packed, first, last, beta, goes_on):
+def _go_on(packed, first, last, beta, goes_on, all_stirred):
     """Go on along the conjugate direction of the sweeps so far, and note the velocities before the next.
 
     Source: Silcowitz, Niebe & Erleben 2010, *A nonsmooth nonlinear conjugate gradient method for
@@ -101,8 +101,11 @@ def _go_on(packed, first, last, beta, goes_on):
     Args:
         first, last: Members.
         goes_on: Whether there was a sweep before, over the same contacts.
+        all_stirred: Whether the contacts of all members are swept, not only those of `packed.stirred`.
     """
     for k in range(first, last):
+        if not (all_stirred or packed.stirred[k]):
+            continue
         for m in range(6):
             if goes_on:
                 d = beta * packed.course[k, m]
@@ -123,7 +126,7 @@ def _sweep_set(masses, contacts, rows, packed, number, piece, h, push, beta, goe
     """
     parts = packed.parts
     if number == 0:
-        _go_on(packed, parts.member_start[piece], parts.member_start[piece + 1], beta, goes_on)
+        _go_on(packed, parts.member_start[piece], parts.member_start[piece + 1], beta, goes_on, least == 0.0)
     k, own = sets_before(parts.depth[0], number) + piece, parts.member_start[1 << parts.depth[0]]
     if whole:
         wake_quiet(masses, contacts, rows, k, h, push, packed)
@@ -220,6 +223,18 @@ def _rest_changing(packed, number, least):
 
 
 @inner
+def _note_stirred(packed, least):
+    """Note whose contacts are swept where only batches are that changed by so much in the last sweep [m]."""
+    parts = packed.parts
+    packed.stirred[:] = False
+    for k in range(sets_before(parts.depth[0], 1 << parts.depth[0])):
+        if parts.contact_start[k] < parts.contact_end[k]:
+            mark_changing(packed.batches, k, least, packed.stirred)
+            for i in range(parts.contact_start[k], parts.contact_start[k] + packed.rest_count[k]):
+                packed.stirred[packed.body[i, 0]] = packed.stirred[packed.body[i, 1]] = True
+
+
+@inner
 def _share_changing(packed, least):
     """The part of batches, and contacts in none, that changed by so much in the last sweep over all [m]."""
     parts, batches, changing, count = packed.parts, packed.batches, 0, 0
@@ -248,6 +263,7 @@ def _settle(board, settled, enough, max_sweeps, masses, contacts, rows, gap, pac
             least, since = 0.0, 0
         elif since == 0 and _share_changing(packed, CHANGING * end) <= SOME:
             least = CHANGING * end
+            _note_stirred(packed, least)
         since += 0 if whole else 1
         goes_on = done > 0 and least == before
         beta = size / last_size if goes_on and size < last_size else 0.0

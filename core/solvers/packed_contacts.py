@@ -54,6 +54,7 @@ class PackedContacts(NamedTuple):
     response: np.ndarray  # (members + 1, 16) inverse mass by axis, inverse inertia, and room
     found: np.ndarray  # (members, 6) velocities before the last sweep
     course: np.ndarray  # (members, 6) what the direction changes velocities by
+    stirred: np.ndarray  # (members + 1,) whether each member has contacts that are swept
     worst: np.ndarray  # [m] (SETS,) what the last sweep over each set returned
     size: np.ndarray  # [N m s] (SETS,)
     bent: np.ndarray  # (SETS,) whether each piece of BEND corrected a gap
@@ -87,6 +88,7 @@ def packed_contacts(body_count: int, contact_capacity: int) -> PackedContacts:
         response=response,
         found=found,
         course=course,
+        stirred=np.zeros(body_count + 1, np.bool_),
         worst=np.zeros(SETS),
         size=np.zeros(SETS),
         bent=np.zeros(SETS, np.bool_),
