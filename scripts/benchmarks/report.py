@@ -44,7 +44,7 @@ class Results:
     rows: list[Row]
     startup: dict[str, dict[str, float]]
     keyframes: dict[str, Any]
-    threads: dict[str, float]
+    threads: dict[str, Any]
     left_out: dict[str, str]  # "peer" or "case, peer": why
     repeats: int
     quick: bool
@@ -89,6 +89,8 @@ def markdown(results: Results, picture: str) -> str:
             f"{found['one']:.2f} ms a step on one thread, {found['two']:.2f} on two: "
             f"{found['times_as_fast']:.2f} times as fast."
         ]
+        of_rounds = ", ".join(f"{ratio:.2f}" for ratio in found["rounds"])
+        lines += [f"(Least time of each frame in {len(found['rounds'])} rounds; by round: {of_rounds}.)"]
     if results.startup:
         lines += [
             "",
