@@ -1,8 +1,6 @@
 """The end of a step: impulses act on the bodies, and these move."""
 
-import numpy as np
-
-from ..crew import LEADER, TASK, next_piece, piece_done, pieces_of, put_up, wait_for_all
+from ..crew import FIRST, LEADER, TASK, next_piece_of_two, piece_done, pieces_of, put_up
 from ..dynamics.body_state import DYNAMIC
 from ..dynamics.contact_rows import PUSH, contact_frame, sum_momenta
 from ..dynamics.motion import move_some_bodies
@@ -10,9 +8,8 @@ from ..jit import inner, kernel
 from ..math3 import mat3, vec3
 from .impulse_energy import kinetic_energy
 
-# Tasks on the board: impulses are turned into world axes, and bodies moved; contacts that are worth a piece.
-IMPULSES, BODIES = np.int64(0), np.int64(1)
-CONTACTS_OF_PIECE = 512
+IMPULSES = FIRST  # are turned into world axes; then bodies are moved
+CONTACTS_OF_PIECE = 512  # that are worth a piece
 
 
 @inner
@@ -66,17 +63,8 @@ def advance_bodies(
     contact_pieces = pieces_of(count, CONTACTS_OF_PIECE)
     if thread == LEADER:
         put_up(board, IMPULSES, contact_pieces)
-    while True:
-        piece = next_piece(board, thread)
-        if piece < 0:
-            if thread != LEADER:
-                return
-            written = board.word[TASK] == IMPULSES
-            wait_for_all(board, contact_pieces if written else shares)
-            if not written:
-                return
-            put_up(board, BODIES, shares)
-            continue
+    piece = next_piece_of_two(board, thread, contact_pieces, shares)
+    while piece >= 0:
         if board.word[TASK] == IMPULSES:
             first, last = count * piece // contact_pieces, count * (piece + 1) // contact_pieces
             _write_impulses(contacts, rows, first, last, impulse, push)
@@ -86,3 +74,4 @@ def advance_bodies(
                 n * (piece + 1) // shares, plan, gravity, h, change, energy_out,
             )  # fmt: skip
         piece_done(board)
+        piece = next_piece_of_two(board, thread, contact_pieces, shares)

@@ -10,7 +10,7 @@ Source: Bender & Schmitt 2006, section 3.2.
 
 import numpy as np
 
-from ..crew import LEADER, TASK, next_piece, piece_done, pieces_of, put_up, wait_for_all
+from ..crew import FIRST, LEADER, TASK, next_piece_of_two, piece_done, pieces_of, put_up
 from ..dynamics.body_state import DYNAMIC
 from ..dynamics.contact_rows import fill_rows, first_of_pair, soften, sum_momenta, to_world
 from ..dynamics.islands import build_islands
@@ -24,9 +24,9 @@ from .island_parts import SMALLEST, divide_island
 # Net contact impulse on a body, in units of what gravity adds in a step, up to which it is taken for a
 # force that lasts.
 SMOOTH = 4.0
-# Tasks on the board: rows are filled, and impulses act on bodies; contacts that are worth a piece; and what
+# Tasks on the board: rows are filled, then impulses act on bodies; contacts that are worth a piece; and what
 # the pieces have to know: whether any body turns far.
-ROWS, BODIES = np.int64(0), np.int64(1)
+ROWS = FIRST
 CONTACTS_OF_PIECE = 256
 SPINS = 0
 
@@ -154,17 +154,8 @@ def prepare_contacts(
             kind, masses, contacts, count, ground_up, may_sleep, plan, islands, graph, solve, parts, rows,
             board, row_pieces,
         )  # fmt: skip
-    while True:
-        piece = next_piece(board, thread)
-        if piece < 0:
-            if thread != LEADER:
-                break
-            rows_done = board.word[TASK] == ROWS
-            wait_for_all(board, row_pieces if rows_done else shares)
-            if not rows_done:
-                break
-            put_up(board, BODIES, shares)
-            continue
+    piece = next_piece_of_two(board, thread, row_pieces, shares)
+    while piece >= 0:
         spins = board.number[SPINS] > 0.0
         if board.word[TASK] == ROWS:
             first = first_of_pair(slots, count * piece // row_pieces, count)
@@ -178,4 +169,5 @@ def prepare_contacts(
                 gravity_speed, spins, push, plan, net, lasting_out,
             )  # fmt: skip
         piece_done(board)
+        piece = next_piece_of_two(board, thread, row_pieces, shares)
     return island_count
