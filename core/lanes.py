@@ -1,7 +1,8 @@
 """Eight numbers at a time: what kernels compute with as with one number; numba would take them one by one.
 
-Every operation is the IEEE one on each of the eight, none is fused or reordered: the results are those of
-eight scalars, to the bit, on every processor. Where kernels run as Python, lanes are an array of eight.
+The numbers have single precision: eight of them fit a register, and half the memory has to be read. Every
+operation is the IEEE one on each of the eight, none is fused or reordered: the results are those of eight
+scalars, to the bit, on every processor. Where kernels run as Python, lanes are an array of eight.
 
     x = load(table, 3)                      # the eight numbers of row 3
     store(table, 4, choose(x > fill(0.0), root(x), x))
@@ -17,7 +18,8 @@ import numpy as np
 from .jit import RUNS_AS_PYTHON, cgutils, inlined, intrinsic, ir, models, overload, register_model, types
 
 LANES = 8
-_NUMBERS, _TRUTHS = ir.VectorType(ir.DoubleType(), LANES), ir.VectorType(ir.IntType(1), LANES)
+SINGLE = np.float32  # of tables that lanes are loaded from and stored to
+_NUMBERS, _TRUTHS = ir.VectorType(ir.FloatType(), LANES), ir.VectorType(ir.IntType(1), LANES)
 _INDEX, _BYTE = ir.IntType(64), ir.IntType(8)
 
 
@@ -56,7 +58,7 @@ def _store(table: Any, row: int, x: Any) -> None:
 
 
 def _fill(x: float) -> Any:
-    return np.full(LANES, x)
+    return np.full(LANES, x, SINGLE)
 
 
 def _gather(table: Any, rows: Any, column: int) -> Any:
@@ -94,7 +96,7 @@ def _call(name: str) -> Callable:
     def build(builder: Any, x: Any) -> Any:
         kind = ir.FunctionType(_NUMBERS, [_NUMBERS])
         return builder.call(
-            cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{LANES}f64"), [x]
+            cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{LANES}f32"), [x]
         )
 
     return build
@@ -126,14 +128,14 @@ def _entry(context: Any, builder: Any, kind: Any, array: Any, *indices: Any) -> 
 
 def _load_compiled(typing_context, table, row):
     def generate(context, builder, signature, values):
-        return builder.load(_entry(context, builder, signature.args[0], *values), align=8)
+        return builder.load(_entry(context, builder, signature.args[0], *values), align=4)
 
     return _lanes(table, types.int64), generate
 
 
 def _store_compiled(typing_context, table, row, x):
     def generate(context, builder, signature, values):
-        builder.store(values[2], _entry(context, builder, signature.args[0], *values[:2]), align=8)
+        builder.store(values[2], _entry(context, builder, signature.args[0], *values[:2]), align=4)
         return context.get_dummy_value()
 
     return types.void(table, types.int64, _lanes), generate
@@ -146,7 +148,9 @@ def _shuffled(builder: Any, x: Any, y: Any, order: list[int]) -> Any:
 def _fill_compiled(typing_context, x):
     def generate(context, builder, signature, values):
         none = ir.Constant(_NUMBERS, ir.Undefined)
-        first = builder.insert_element(none, values[0], ir.Constant(ir.IntType(32), 0))
+        first = builder.insert_element(
+            none, builder.fptrunc(values[0], ir.FloatType()), ir.Constant(ir.IntType(32), 0)
+        )
         return _shuffled(builder, first, none, [0] * LANES)
 
     return _lanes(types.float64), generate
@@ -168,11 +172,12 @@ def _any_compiled(typing_context, where):
 
 
 def _one_by_one(combine: Callable) -> Callable:
-    """An operation that makes one number of eight, from the first to the last."""
+    """An operation that makes one number, of double precision, of eight, from the first to the last."""
 
     def compiled(typing_context, x):
         def generate(context, builder, signature, values):
-            lanes = (builder.extract_element(values[0], ir.Constant(ir.IntType(32), k)) for k in range(LANES))
+            wide = builder.fpext(values[0], ir.VectorType(ir.DoubleType(), LANES))
+            lanes = (builder.extract_element(wide, ir.Constant(ir.IntType(32), k)) for k in range(LANES))
             return functools.reduce(lambda one, other: combine(builder, one, other), lanes)
 
         return types.float64(_lanes), generate
@@ -208,7 +213,7 @@ def _rows_of(context: Any, builder: Any, kinds: Any, table: Any, rows: Any, colu
 def _gather_compiled(typing_context, table, rows, column):
     def generate(context, builder, signature, values):
         places = _rows_of(context, builder, signature.args, *values)
-        columns = _transposed(builder, [builder.load(place, align=8) for _, place in places])
+        columns = _transposed(builder, [builder.load(place, align=4) for _, place in places])
         return context.make_tuple(builder, signature.return_type, columns)
 
     return types.UniTuple(_lanes, LANES)(table, rows, types.int64), generate
@@ -221,7 +226,7 @@ def _scatter_compiled(typing_context, table, rows, count, columns):
         lines = _transposed(builder, cgutils.unpack_tuple(builder, values[3]))
         for (row, place), line in zip(places, lines, strict=True):
             with builder.if_then(builder.icmp_signed("<", row, values[2])):
-                builder.store(line, place, align=8)
+                builder.store(line, place, align=4)
         return context.get_dummy_value()
 
     return types.void(table, rows, types.int64, types.UniTuple(_lanes, LANES)), generate
@@ -234,7 +239,7 @@ def _either(in_python: Callable, compiled: Callable) -> Callable:
 # The eight numbers table[row], of a table (rows, 8); and table[row] = x.
 load = _either(_load, intrinsic(_load_compiled))
 store = _either(_store, intrinsic(_store_compiled))
-fill = _either(_fill, intrinsic(_fill_compiled))  # the same number eight times
+fill = _either(_fill, intrinsic(_fill_compiled))  # the same number eight times, rounded
 choose = _either(np.where, intrinsic(_choose_compiled))  # x where the mask is true, else y
 any_of = _either(np.any, intrinsic(_any_compiled))  # whether a mask is true anywhere
 largest = _either(np.max, intrinsic(_one_by_one(_larger_of)))

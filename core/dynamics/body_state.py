@@ -56,6 +56,7 @@ class Masses(NamedTuple):
     """Where n bodies are and how they answer impulses: arrays of the model and the state."""
 
     c: np.ndarray  # [m] (n, 3)
+    bound: np.ndarray  # [m] (n,) largest distance of any point from there
     mass: np.ndarray  # [kg] (n,)
     inv_mass: np.ndarray  # [1/kg] (n, 3)
     inertia: np.ndarray  # [kg m^2] (n, 3)
@@ -68,8 +69,8 @@ class Masses(NamedTuple):
 def body_masses(model: BodyModel, state: BodyState) -> Masses:
     """The masses of all bodies; the arrays are those of the model and the state, not copies."""
     return Masses(
-        state.c, model.mass, model.inv_mass, model.inertia, model.round_axis, model.lock_angular, state.R,
-        state.inv_I,
+        state.c, model.bound, model.mass, model.inv_mass, model.inertia, model.round_axis, model.lock_angular,
+        state.R, state.inv_I,
     )  # fmt: skip
 
 

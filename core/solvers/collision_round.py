@@ -49,6 +49,7 @@ class Round(NamedTuple):
     changed: np.ndarray  # (n,) bodies that it changed
     found: np.ndarray  # (2 c,) contacts that then collide, where those of each body begin
     found_count: np.ndarray  # (n,) how many, for each of the bodies changed
+    collides: np.ndarray  # (c,) whether each contact collides at first
     hit: np.ndarray  # (c,) contacts that collide at first, where in the islands' order they stand
     smooth: np.ndarray  # [m/s] (c,) what the smooth acceleration adds to each contact's normal velocity
 
@@ -58,11 +59,11 @@ def empty_round(packed: PackedContacts) -> Round:
 
     It leaves alone how the island is divided that will be swept longest, which is known before.
     """
-    contact_count, body_count = len(packed.row), len(packed.found)
+    contact_count, body_count = len(packed.row), len(packed.found) - 1
     found, bodies = packed.direction.reshape(-1).view(np.int32), packed.found.reshape(-1).view(np.int64)
-    listed, group_start, time, smooth = scratch_tables(
+    listed, group_start, time, smooth, collides = scratch_tables(
         ((contact_count,), np.int64), ((contact_count + 1,), np.int64),
-        ((contact_count,), float), ((contact_count,), float),
+        ((contact_count,), float), ((contact_count,), float), ((contact_count,), np.bool_),
     )  # fmt: skip
     return Round(
         listed=listed,
@@ -76,6 +77,7 @@ def empty_round(packed: PackedContacts) -> Round:
         changed=bodies[:body_count],
         found=found[: 2 * contact_count],
         found_count=bodies[body_count : 2 * body_count],
+        collides=collides,
         hit=found[2 * contact_count : 3 * contact_count],
         smooth=smooth,
     )

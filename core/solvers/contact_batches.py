@@ -36,6 +36,7 @@ from ..dynamics.packed_rows import (
 from ..jit import inlined, inner, merged
 from ..lanes import (
     LANES,
+    SINGLE,
     absolute,
     any_of,
     choose,
@@ -80,9 +81,9 @@ def empty_batches(body_count: int, contact_capacity: int) -> ContactBatches:
     """Room for so many bodies and contacts, a quarter of it for lanes that stay empty."""
     sets = SETS if contact_capacity >= 2 * SMALLEST else 1
     count = _room_before(contact_capacity, sets)
-    by_three = ((count, 3, LANES), float)
+    by_three = ((count, 3, LANES), SINGLE)
     row, impulse, step, direction, body, contact, filled, busy, change = scratch_tables(
-        ((count, WIDTH, LANES), float), by_three, by_three, by_three,
+        ((count, WIDTH, LANES), SINGLE), by_three, by_three, by_three,
         ((count, 2, LANES), np.int64), ((count, LANES), np.int64), ((count,), np.int64),
         ((body_count,), np.int64), ((count,), float), sparse=True,
     )  # fmt: skip

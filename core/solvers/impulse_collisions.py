@@ -204,20 +204,19 @@ def _resolve_groups(
 
 
 @inner
-def _look(surfaces, plan, contacts, rows, order, first, last, h, rest_speed, now, scratch):
-    """Note those contacts, of some of the islands' order, that collide before any other has; how many."""
-    found = 0
-    for i in range(first, last):
-        c = order[i]
+def _look(surfaces, plan, contacts, rows, first, last, h, rest_speed, now, scratch):
+    """Note which of some contacts collide before any other has; whether any does."""
+    any_collides = False
+    for c in range(first, last):
+        now.collides[c] = False
         if rows.kept[c]:
             continue
         now.smooth[c] = vec3.dot(vec3.load(contacts.normal, c), relative_velocity(plan.change, contacts, c))
         if not _is_fast(contacts, c, rest_speed, scratch):
             continue
         if _collision(surfaces, contacts, rows, c, h, rest_speed, now, scratch)[0] >= 0.0:
-            now.hit[first + found] = i
-            found += 1
-    return found
+            now.collides[c] = any_collides = True
+    return any_collides
 
 
 @inner
@@ -239,7 +238,7 @@ def _look_again(surfaces, contacts, rows, now, first, last, h, rest_speed, graph
 
 @inner
 def _do_piece(
-    board, piece, kind, surfaces, masses, plan, contacts, rows, islands, h, rest_speed, graph, now, scratch
+    board, piece, kind, surfaces, masses, plan, contacts, rows, h, rest_speed, graph, now, scratch
 ):  # fmt: skip
     """Do a piece of the task on the board."""
     task, count = board.word[TASK], scratch.count
@@ -250,8 +249,8 @@ def _do_piece(
         size = count[GROUPS] if task == RESOLVE else count[BODIES]
     first, last = size * piece // pieces, size * (piece + 1) // pieces
     if task == LOOK:
-        found = _look(surfaces, plan, contacts, rows, islands.order, first, last, h, rest_speed, now, scratch)
-        board.tally[piece, 0], board.tally[piece, 1] = first, found
+        found = _look(surfaces, plan, contacts, rows, first, last, h, rest_speed, now, scratch)
+        board.tally[piece, 0] = found
     elif task == RESOLVE:
         _resolve_groups(
             kind, surfaces, plan, masses, contacts, rows, now, first, last, h, rest_speed, scratch
@@ -268,13 +267,14 @@ def _put_up(board, task, pieces, scratch):
 
 
 @inner
-def _gather_hits(board, now, scratch):
-    """Move together the contacts that the pieces of LOOK found."""
-    hits = 0
+def _list_hits(board, islands, island_count, now, scratch):
+    """List the contacts that the pieces of LOOK noted, in the islands' order."""
+    hits, any_collides = 0, False
     for piece in range(scratch.count[PIECES]):
-        first = board.tally[piece, 0]
-        for k in range(board.tally[piece, 1]):
-            now.hit[hits] = now.hit[first + k]
+        any_collides = any_collides or board.tally[piece, 0] > 0
+    for i in range(islands.start[island_count] if any_collides else 0):
+        if now.collides[islands.order[i]]:
+            now.hit[hits] = i
             hits += 1
     scratch.count[HITS] = hits
 
@@ -343,7 +343,7 @@ def _begin_round(board, kind, contacts, now, scratch):
 
 
 @inner
-def _begin_next(board, kind, plan, contacts, islands, h, graph, now, scratch):
+def _begin_next(board, kind, plan, contacts, islands, island_count, h, graph, now, scratch):
     """Put up the task after one that is done; whether there is any."""
     task, count = board.word[TASK], scratch.count
     if task == RESOLVE and count[ROUND] < MAX_ROUNDS:
@@ -351,7 +351,7 @@ def _begin_next(board, kind, plan, contacts, islands, h, graph, now, scratch):
         _put_up(board, LOOK_AGAIN, count[BODIES] // BODIES_OF_PIECE, scratch)
         return True
     if task == LOOK:
-        _gather_hits(board, now, scratch)
+        _list_hits(board, islands, island_count, now, scratch)
     elif task == LOOK_AGAIN:
         _list_found(graph.contact_start, now, scratch)
     else:
@@ -402,20 +402,20 @@ def resolve_collisions(
         board, thread: See `crew`: several threads share the contacts and the groups of a round.
     """
     rest_speed = REST_STEPS * gravity_speed
-    count = islands.start[island_count]
-    if thread == LEADER and not _begin(board, bound, plan, count, rest_speed, scratch):
+    if thread == LEADER and not _begin(board, bound, plan, graph.last_count[0], rest_speed, scratch):
         return
     while True:
         piece = next_piece(board, thread)
         if piece >= 0:
             _do_piece(
-                board, piece, kind, surfaces, masses, plan, contacts, rows, islands, h, rest_speed, graph,
-                now, scratch,
+                board, piece, kind, surfaces, masses, plan, contacts, rows, h, rest_speed, graph, now, scratch
             )  # fmt: skip
             piece_done(board)
         elif thread != LEADER:
             return
         else:
             wait_for_all(board, scratch.count[PIECES])
-            if not _begin_next(board, kind, plan, contacts, islands, h, graph, now, scratch):
+            if not _begin_next(
+                board, kind, plan, contacts, islands, island_count, h, graph, now, scratch
+            ):  # fmt: skip
                 return

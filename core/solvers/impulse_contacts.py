@@ -108,11 +108,11 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
         a, b = contacts.body[c, 0], contacts.body[c, 1]
         wa = (h * velocity[a, 3], h * velocity[a, 4], h * velocity[a, 5])
         wb = (h * velocity[b, 3], h * velocity[b, 4], h * velocity[b, 5])
-        ra, rb = cores(contacts.arm, contacts.normal, contacts.rounding, c)
         turn_a, turn_b = vec3.dot(wa, wa), vec3.dot(wb, wb)
-        most = max(turn_a * turn_a * vec3.dot(ra, ra), turn_b * turn_b * vec3.dot(rb, rb))
-        if most < (0.125 * limit) ** 2 and max(turn_a, turn_b) < FAR_TURN * FAR_TURN:
-            continue  # without roots what `turning` below is less than twice the root of
+        most = max(turn_a * masses.bound[a], turn_b * masses.bound[b])
+        if most < 0.125 * limit and max(turn_a, turn_b) < FAR_TURN * FAR_TURN:
+            continue  # `turning`, below, is less than twice that
+        ra, rb = cores(contacts.arm, contacts.normal, contacts.rounding, c)
         # The surface of a round body turns under its contact, which stays where it is.
         tilt_a, tilt_b = vec3.norm(_without_roll(masses, a, wa)), vec3.norm(_without_roll(masses, b, wb))
         # Where one comes round, a prediction for the end of the step says nothing of the way there.

@@ -69,8 +69,10 @@ class SolveScratch(NamedTuple):
 
 def solve_scratch(packed: PackedContacts) -> SolveScratch:
     """Scratch for bodies and contacts whose room for sweeps this is: no island is swept and kept at once."""
-    body_count, contact_capacity = len(packed.found), len(packed.row)
-    gap, outcome = scratch_tables(((contact_capacity,), float), ((body_count + 1,), np.int64))
+    body_count, contact_capacity = len(packed.found) - 1, len(packed.row)
+    gap, outcome, found = scratch_tables(
+        ((contact_capacity,), float), ((body_count + 1,), np.int64), ((body_count, 6), float)
+    )
     return SolveScratch(
         outcome=outcome,
         gap=gap,
@@ -79,7 +81,7 @@ def solve_scratch(packed: PackedContacts) -> SolveScratch:
         limit=np.full(body_count, np.inf),
         jammed=np.zeros(body_count, np.bool_),
         contact_count=np.zeros(body_count, np.int64),
-        found=packed.found,
+        found=found,
         impulse=packed.step,
         last_mean=np.zeros((body_count, 6)),
         wait=np.zeros(body_count, np.int64),

@@ -13,6 +13,7 @@ import numpy as np
 from ..crew import LEADER, TASK, next_piece, piece_done, put_up, wait_for_all
 from ..dynamics.packed_rows import K_N, K_T, friction_step, normal_step, packed_velocity, world_impulse
 from ..jit import inlined, inner, merged
+from ..lanes import fill, load, store
 from ..math3 import vec3
 from .contact_batches import count_changing, mark_changing, sweep_batches
 from .impulse_contacts import bend
@@ -103,17 +104,19 @@ def _go_on(packed, first, last, beta, goes_on, all_stirred):
         goes_on: Whether there was a sweep before, over the same contacts.
         all_stirred: Whether the contacts of all members are swept, not only those of `packed.stirred`.
     """
+    zero, factor = fill(0.0), fill(beta)
     for k in range(first, last):
         if not (all_stirred or packed.stirred[k]):
             continue
-        for m in range(6):
-            if goes_on:
-                d = beta * packed.course[k, m]
-                packed.course[k, m] = d + packed.velocity[k, m] - packed.found[k, m]
-                packed.velocity[k, m] += d
-            else:
-                packed.course[k, m] = 0.0
-            packed.found[k, m] = packed.velocity[k, m]
+        v = load(packed.velocity, k)
+        if goes_on:
+            d = factor * load(packed.course, k)
+            store(packed.course, k, d + v - load(packed.found, k))
+            v = v + d
+            store(packed.velocity, k, v)
+        else:
+            store(packed.course, k, zero)
+        store(packed.found, k, v)
 
 
 @merged

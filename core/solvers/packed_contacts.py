@@ -11,7 +11,7 @@ import numpy as np
 from ..dynamics.contact_rows import PUSH, normal_compliance
 from ..dynamics.packed_rows import ANCHOR_1, ANCHOR_2, GIVE, INVERSE, RATE, WIDTH, pack_normal, pack_row
 from ..jit import inlined, inner, merged
-from ..lanes import LANES
+from ..lanes import LANES, SINGLE
 from ..tables import scratch_tables
 from .batch_rows import complete_rows, enter_lane
 from .contact_batches import (
@@ -52,8 +52,8 @@ class PackedContacts(NamedTuple):
     direction: np.ndarray  # [N s] (c, 3) of the conjugate gradients that speed up sweeps
     velocity: np.ndarray  # (members + 1, 8) two of them for room; the last member is that of empty lanes
     response: np.ndarray  # (members + 1, 16) inverse mass by axis, inverse inertia, and room
-    found: np.ndarray  # (members, 6) velocities before the last sweep
-    course: np.ndarray  # (members, 6) what the direction changes velocities by
+    found: np.ndarray  # (members + 1, 8) velocities before the last sweep
+    course: np.ndarray  # (members + 1, 8) what the direction changes velocities by
     stirred: np.ndarray  # (members + 1,) whether each member has contacts that are swept
     worst: np.ndarray  # [m] (SETS,) what the last sweep over each set returned
     size: np.ndarray  # [N m s] (SETS,)
@@ -62,10 +62,9 @@ class PackedContacts(NamedTuple):
 
 def packed_contacts(body_count: int, contact_capacity: int) -> PackedContacts:
     """Room for so many bodies and contacts; it is filled before it is read."""
-    by_three, by_body = ((contact_capacity, 3), float), ((body_count, 6), float)
+    by_three, by_member = ((contact_capacity, 3), float), ((body_count + 1, LANES), SINGLE)
     velocity, response, impulse, step, found, course = scratch_tables(
-        ((body_count + 1, LANES), float), ((body_count + 1, 2 * LANES), float), by_three, by_three,
-        by_body, by_body,
+        by_member, ((body_count + 1, 2 * LANES), SINGLE), by_three, by_three, by_member, by_member,
     )  # fmt: skip
     row, direction, body, rest = scratch_tables(
         ((contact_capacity, WIDTH), float), by_three, ((contact_capacity, 2), np.int64),
@@ -228,7 +227,7 @@ def pack_bodies(masses, velocity, packed):
         body = parts.member[k]
         for m in range(6):
             packed.velocity[k, m] = velocity[body, m]
-            packed.course[k, m] = 0.0
+        packed.velocity[k, 6], packed.velocity[k, 7] = 0.0, 0.0
         for m in range(3):
             packed.response[k, m] = masses.inv_mass[body, m]
         for m in range(9):
@@ -237,8 +236,9 @@ def pack_bodies(masses, velocity, packed):
 
 @merged
 def unpack_velocities(packed, velocity):
-    """Take the velocities of an island's own bodies back."""
+    """Add what sweeps changed velocities of an island's own bodies by: what they did not keeps its digits."""
     parts = packed.parts
     for k in range(parts.member_start[1 << parts.depth[0]]):
+        v = velocity[parts.member[k]]
         for m in range(6):
-            velocity[parts.member[k], m] = packed.velocity[k, m]
+            v[m] += packed.velocity[k, m] - float(SINGLE(v[m]))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import inlined, inner
-from ..lanes import LANES, any_of, dot, fill, gather, load, store
+from ..lanes import LANES, SINGLE, any_of, dot, fill, gather, load, store
 from ..math3 import vec3
 from ..tables import scratch_tables
 from .island_parts import SETS, SMALLEST
@@ -32,7 +32,7 @@ def empty_quiet(contact_capacity: int) -> QuietContacts:
     """Room for so many contacts."""
     groups = contact_capacity // LANES + (SETS if contact_capacity >= 2 * SMALLEST else 1)
     contact, body, row = scratch_tables(
-        ((groups, LANES), np.int64), ((groups, 2, LANES), np.int64), ((groups, ROWS, LANES), float),
+        ((groups, LANES), np.int64), ((groups, 2, LANES), np.int64), ((groups, ROWS, LANES), SINGLE),
         sparse=True,
     )  # fmt: skip
     return QuietContacts(np.zeros(SETS, np.int64), np.zeros(SETS, np.int64), contact, body, row)

@@ -8,6 +8,11 @@ from topple.dynamics.contact_rows import PUSH, contact_frame, contact_matrix
 from topple.dynamics.packed_rows import (
     ANCHOR_1,
     ANCHOR_2,
+    K_N,
+    K_T1,
+    K_T2,
+    STICK_11,
+    STICK_12,
     WIDTH,
     friction_step,
     normal_step,
@@ -17,7 +22,7 @@ from topple.dynamics.packed_rows import (
     world_impulse,
 )
 from topple.jit import kernel
-from topple.lanes import LANES
+from topple.lanes import LANES, SINGLE
 from topple.solvers.batch_rows import complete_rows, enter_lane
 from topple.solvers.packed_contacts import pack_contact
 
@@ -145,15 +150,18 @@ def pack_both(masses, contacts, rows, chosen, h, one, response, body, row_out, b
 
 @pytest.mark.parametrize("filled", [1, 5, LANES])
 def test_eight_lanes_hold_what_one_row_does(pipeline, filled):
-    """To the bit; and empty lanes nothing."""
+    """To single precision; and empty lanes nothing."""
     bodies = len(pipeline.state.c)
     for first in range(0, pipeline.contact_count - filled, filled):
-        response, body = np.zeros((bodies + 1, 2 * LANES)), np.full((2, LANES), bodies)
-        row, by_one = np.zeros((WIDTH, LANES)), np.zeros((LANES, WIDTH))
+        response, body = np.zeros((bodies + 1, 2 * LANES), SINGLE), np.full((2, LANES), bodies)
+        row, by_one = np.zeros((WIDTH, LANES), SINGLE), np.zeros((LANES, WIDTH))
         chosen = np.arange(first, first + filled)
         pack_both(
             pipeline.masses, pipeline.geometry, pipeline.rows, chosen, STEP, np.zeros(WIDTH), response, body,
             row, by_one,
         )  # fmt: skip
         assert (by_one[:filled] != 0.0).any()
-        assert np.array_equal(row.T, by_one)
+        size = np.abs(by_one).max(axis=0)
+        size[[K_T1, K_T2]], size[STICK_12] = size[K_N] / STEP, size[STICK_11]  # of which they are differences
+        assert (np.abs(row.T - by_one) <= 1e-5 * size).all()
+        assert not row[:, filled:].any()
