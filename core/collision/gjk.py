@@ -107,8 +107,9 @@ def _closest_on_tetrahedron(simplex):
         n = vec3.cross(vec3.subtract(b, a), vec3.subtract(c, a))
         origin_side = -vec3.dot(n, a)
         other_side = vec3.dot(n, vec3.subtract(d, a))
-        # A flat tetrahedron has no inside: other_side near zero counts as outside.
-        if origin_side * other_side > 0.0 and abs(other_side) > 1e-14 * vec3.dot(n, n) ** 0.75:
+        # A flat tetrahedron has no inside: other_side near zero, by the cube of its size, counts as outside.
+        size = math.sqrt(vec3.norm(n))
+        if origin_side * other_side > 0.0 and abs(other_side) > 1e-14 * size * size * size:
             continue
         u, v, w = _closest_on_triangle(a, b, c)
         p = vec3.add(_point2(u, a, v, b), vec3.scale(c, w))

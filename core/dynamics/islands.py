@@ -29,8 +29,9 @@ class Islands(NamedTuple):
 class ContactGraph(NamedTuple):
     """The contacts as links between bodies."""
 
-    contact_start: np.ndarray  # (bodies + 1,) where each body's contacts begin in `contact_of_body`
-    contact_of_body: np.ndarray  # (2 contact capacity,)
+    contact_start: np.ndarray  # (bodies + 2,) where each body's contacts would begin in a list of all bodies'
+    link_start: np.ndarray  # (bodies + 2,) and where its links do in `link_of_body`
+    link_of_body: np.ndarray  # (2 contact capacity,)
     level: np.ndarray  # (bodies,) distance from the ground on the contact graph
     parent: np.ndarray  # (bodies,) union-find
     queue: np.ndarray  # (contact capacity + bodies + 4,) scratch
@@ -57,17 +58,17 @@ def empty_islands(body_count: int, contact_capacity: int) -> Islands:
 def empty_graph(body_count: int, contact_capacity: int) -> ContactGraph:
     """Graph of so many bodies and contacts."""
     of_bodies = ((body_count,), np.int64)
-    level, parent, queue, link = scratch_tables(
-        of_bodies, of_bodies, ((contact_capacity + body_count + 4,), np.int64),
-        ((contact_capacity + 1,), np.int32),
-    )  # fmt: skip
+    level, parent, queue = scratch_tables(
+        of_bodies, of_bodies, ((contact_capacity + body_count + 4,), np.int64)
+    )
     return ContactGraph(
         level=level,
         parent=parent,
         contact_start=np.zeros(body_count + 2, np.int64),
-        contact_of_body=table(2 * contact_capacity, np.int32),
+        link_start=np.zeros(body_count + 2, np.int64),
+        link_of_body=table(2 * contact_capacity, np.int32),
         queue=queue,
-        link=link,
+        link=table(contact_capacity + 1, np.int32),
         last_link=table((contact_capacity, 2), np.int32),
         last_kind=np.zeros(body_count, np.int64),
         last_count=np.full(2, -1),
@@ -106,6 +107,27 @@ def list_contacts_of_bodies(body_of, count, start, contact_of_body):
 
 
 @inner
+def _list_links_of_bodies(body_of, links, graph):
+    """List for each body its links in ascending order, and count its contacts."""
+    start, contact_start = graph.link_start, graph.contact_start
+    n = start.shape[0] - 2
+    start[:], contact_start[:] = 0, 0
+    for link in range(links):
+        c = graph.link[link]
+        for side in range(2):
+            start[body_of[c, side] + 2] += 1
+            contact_start[body_of[c, side] + 1] += graph.link[link + 1] - c
+    for i in range(n):
+        start[i + 2] += start[i + 1]
+        contact_start[i + 1] += contact_start[i]
+    for link in range(links):
+        for side in range(2):
+            body = body_of[graph.link[link], side]
+            graph.link_of_body[start[body + 1]] = link
+            start[body + 1] += 1
+
+
+@inner
 def _measure_levels(kind, body_of, links, graph):
     """Breadth-first distance of every dynamic body from the nearest fixed one; -1 where none."""
     n = graph.parent.shape[0]
@@ -124,8 +146,8 @@ def _measure_levels(kind, body_of, links, graph):
     while head < tail:
         body = queue[head]
         head += 1
-        for k in range(graph.contact_start[body], graph.contact_start[body + 1]):
-            c = graph.contact_of_body[k]
+        for k in range(graph.link_start[body], graph.link_start[body + 1]):
+            c = graph.link[graph.link_of_body[k]]
             other = body_of[c, 0] + body_of[c, 1] - body
             if kind[other] == DYNAMIC and level[other] < 0:
                 level[other] = level[body] + 1
@@ -243,7 +265,7 @@ def build_islands(kind, body_of, count, ground_up, islands, graph):
     if _same_links(kind, body_of, count, graph):
         return graph.last_count[1]
     links, queue = _list_links(body_of, count, graph.link), graph.queue
-    list_contacts_of_bodies(body_of, count, graph.contact_start, graph.contact_of_body)
+    _list_links_of_bodies(body_of, links, graph)
     _join(kind, body_of, links, graph)
     tally = queue[count : count + graph.parent.shape[0] + 4]  # there are at most n + 1 levels
     if ground_up:

@@ -225,14 +225,17 @@ def _look_again(surfaces, contacts, rows, now, first, last, h, rest_speed, graph
     for rank in range(first, last):
         body, found = now.changed[rank], 0
         start = graph.contact_start[body]
-        for k in range(start, graph.contact_start[body + 1]):
-            c = np.int64(graph.contact_of_body[k])
+        for k in range(graph.link_start[body], graph.link_start[body + 1]):
+            link = graph.link_of_body[k]
+            c = np.int64(graph.link[link])
             other = scratch.rank[contacts.body[c, 0] + contacts.body[c, 1] - body]
             if 0 <= other < rank:
                 continue
-            if _collision(surfaces, contacts, rows, c, h, rest_speed, now, scratch)[0] >= 0.0:
-                now.found[start + found] = c
-                found += 1
+            while c < graph.link[link + 1]:
+                if _collision(surfaces, contacts, rows, c, h, rest_speed, now, scratch)[0] >= 0.0:
+                    now.found[start + found] = c
+                    found += 1
+                c += 1
         now.found_count[rank] = found
 
 
@@ -397,7 +400,7 @@ def resolve_collisions(
     Args:
         bound: Largest distance of any point of each body from its centre of mass [m], shape (n,).
         gravity_speed: What gravity adds to a velocity in one step [m/s].
-        graph: `contact_of_body` must be filled.
+        graph: Of these contacts.
         now: Scratch of this step.
         board, thread: See `crew`: several threads share the contacts and the groups of a round.
     """
