@@ -59,15 +59,10 @@ def pack_normal(K_nn, g, rate, row):
 
 @inlined
 def packed_velocity(row, va, vb):
-    """Velocity of a relative to b at the contact, world axes, for theirs, (6,) each."""
-    arm_a, arm_b = (row[9], row[10], row[11]), (row[12], row[13], row[14])
-    turn_a = vec3.cross((va[3], va[4], va[5]), arm_a)
-    turn_b = vec3.cross((vb[3], vb[4], vb[5]), arm_b)
-    return (
-        va[0] - vb[0] + (turn_a[0] - turn_b[0]),
-        va[1] - vb[1] + (turn_a[1] - turn_b[1]),
-        va[2] - vb[2] + (turn_a[2] - turn_b[2]),
-    )
+    """Velocity of a relative to b at the contact, world axes, for theirs: linear and angular, as tuples."""
+    turn_a = vec3.cross(va[1], (row[9], row[10], row[11]))
+    turn_b = vec3.cross(vb[1], (row[12], row[13], row[14]))
+    return vec3.add(vec3.subtract(va[0], vb[0]), vec3.subtract(turn_a, turn_b))
 
 
 @inlined

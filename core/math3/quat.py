@@ -4,6 +4,8 @@ import math
 
 from ..jit import arithmetic
 
+SMALL = 2.5e-3  # square of an angle [rad^2] below which series are as good as functions, and faster
+
 
 @arithmetic
 def load(rows, i):
@@ -36,16 +38,20 @@ def normalize(q):
 
 
 @arithmetic
+def half_turn(angle2):
+    """(cos(x), sin(x) / (2 x)) of half an angle x = angle / 2, for its square [rad^2]."""
+    x2 = 0.25 * angle2
+    if x2 < SMALL:  # by their series: the next terms are below round-off
+        c = 1.0 - x2 / 2.0 * (1.0 - x2 / 12.0 * (1.0 - x2 / 30.0 * (1.0 - x2 / 56.0)))
+        return c, 0.5 - x2 / 12.0 * (1.0 - x2 / 20.0 * (1.0 - x2 / 42.0 * (1.0 - x2 / 72.0)))
+    x = math.sqrt(x2)
+    return math.cos(x), 0.5 * math.sin(x) / x
+
+
+@arithmetic
 def exp(r):
     """Rotation by the vector r: axis r / |r|, angle |r| [rad]."""
-    angle2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2]
-    if angle2 < 1e-8:  # Taylor to angle^4: the next term is below round-off
-        w = 1.0 - angle2 / 8.0 + angle2 * angle2 / 384.0
-        k = 0.5 - angle2 / 48.0 + angle2 * angle2 / 3840.0
-    else:
-        angle = math.sqrt(angle2)
-        w = math.cos(0.5 * angle)
-        k = math.sin(0.5 * angle) / angle
+    w, k = half_turn(r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
     return w, k * r[0], k * r[1], k * r[2]
 
 
@@ -53,10 +59,12 @@ def exp(r):
 def log(q):
     """Rotation vector of q, angle in [0, pi]; the inverse of `exp`."""
     sign = 1.0 if q[0] >= 0.0 else -1.0
-    s = math.sqrt(q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
-    if s < 1e-12:
-        k = 2.0 * sign
+    s2 = q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
+    if s2 < SMALL:  # asin(s) / s by its series
+        series = 3.0 / 40.0 + s2 * (5.0 / 112.0 + s2 * (35.0 / 1152.0 + s2 * (63.0 / 2816.0)))
+        k = 2.0 * sign * (1.0 + s2 * (1.0 / 6.0 + s2 * series))
     else:
+        s = math.sqrt(s2)
         k = 2.0 * sign * math.atan2(s, sign * q[0]) / s
     return k * q[1], k * q[2], k * q[3]
 

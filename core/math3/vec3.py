@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from ..jit import arithmetic
 
 
@@ -9,6 +11,13 @@ from ..jit import arithmetic
 def load(rows, i):
     """Row `i` of an array of shape (n, 3) as a tuple."""
     return rows[i, 0], rows[i, 1], rows[i, 2]
+
+
+@arithmetic
+def load_pair(row):
+    """The first six numbers of a row as two tuples, of double precision whatever the row's."""
+    one, two, three = np.float64(row[0]), np.float64(row[1]), np.float64(row[2])
+    return (one, two, three), (np.float64(row[3]), np.float64(row[4]), np.float64(row[5]))
 
 
 @arithmetic

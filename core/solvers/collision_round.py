@@ -174,7 +174,7 @@ def resolve_group(kind, masses, now, first, last, many, settled, velocity):
         change = 0.0
         for i in range(first, last):
             row, p, a, b = now.row[i], now.impulse[i], now.body[i, 0], now.body[i, 1]
-            u = packed_velocity(row, velocity[a], velocity[b])
+            u = packed_velocity(row, vec3.load_pair(velocity[a]), vec3.load_pair(velocity[b]))
             normal = normal_step(row, u, p[0])
             d0 = normal - p[0]
             q1, q2 = friction_step(row, u, d0, p[1], p[2], normal)

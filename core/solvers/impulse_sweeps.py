@@ -69,7 +69,7 @@ def _sweep_rest(packed, number, beta, goes_on):
             packed.direction[i, m] = 0.0
         row = packed.row[i]
         a, b = packed.body[i, 0], packed.body[i, 1]
-        u = packed_velocity(row, packed.velocity[a], packed.velocity[b])
+        u = packed_velocity(row, vec3.load_pair(packed.velocity[a]), vec3.load_pair(packed.velocity[b]))
         p0, p1, p2 = packed.impulse[i, 0], packed.impulse[i, 1], packed.impulse[i, 2]
         normal = normal_step(row, u, p0)
         packed.step[i, 0], packed.step[i, 1], packed.step[i, 2] = 0.0, 0.0, 0.0

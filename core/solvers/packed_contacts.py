@@ -241,4 +241,4 @@ def unpack_velocities(packed, velocity):
     for k in range(parts.member_start[1 << parts.depth[0]]):
         v = velocity[parts.member[k]]
         for m in range(6):
-            v[m] += packed.velocity[k, m] - float(SINGLE(v[m]))
+            v[m] += np.float64(packed.velocity[k, m]) - np.float64(SINGLE(v[m]))

@@ -73,7 +73,7 @@ def sweep_one_by_one(row, body, impulse, own, velocity, response):
     worst = 0.0
     for i in range(row.shape[0]):
         r, a, b = row[i], body[i, 0], body[i, 1]
-        u = packed_velocity(r, velocity[a], velocity[b])
+        u = packed_velocity(r, vec3.load_pair(velocity[a]), vec3.load_pair(velocity[b]))
         p0, p1, p2 = impulse[i, 0], impulse[i, 1], impulse[i, 2]
         q0 = normal_step(r, u, p0)
         q1, q2 = friction_step(r, u, q0 - p0, p1, p2, q0)

@@ -23,6 +23,7 @@ from topple.dynamics.packed_rows import (
 )
 from topple.jit import kernel
 from topple.lanes import LANES, SINGLE
+from topple.math3 import vec3
 from topple.solvers.batch_rows import complete_rows, enter_lane
 from topple.solvers.packed_contacts import pack_contact
 
@@ -48,7 +49,7 @@ def update(masses, contacts, rows, c, s, g, rate, anchor, va, vb, p, row, veloci
     pack_row(masses, contacts, rows, c, s, 1.0, row)
     pack_normal(rows.K_nn[c], g, rate, row)
     row[ANCHOR_1], row[ANCHOR_2] = anchor[0], anchor[1]
-    u = packed_velocity(row, va, vb)
+    u = packed_velocity(row, vec3.load_pair(va), vec3.load_pair(vb))
     normal = normal_step(row, u, p[0])
     q1, q2 = friction_step(row, u, normal - p[0], p[1], p[2], normal)
     velocity_out[0], velocity_out[1], velocity_out[2] = u

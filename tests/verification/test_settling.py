@@ -9,6 +9,7 @@ import topple
 from topple.dynamics.contact_rows import PUSH
 from topple.dynamics.packed_rows import K_N, K_T, WIDTH, friction_step, normal_step, packed_velocity
 from topple.jit import kernel
+from topple.math3 import vec3
 from topple.solvers.impulse import ImpulsePipeline, build_pipeline
 from topple.solvers.impulse_islands import UNSETTLED
 from topple.solvers.packed_contacts import pack_contact
@@ -122,7 +123,9 @@ def changes_by_another_update(masses, contacts, rows, count, h, mean, row, chang
     """How much each contact would change in one more sweep [m]."""
     for c in range(count):
         pack_contact(masses, contacts, rows, c, h, PUSH, row)
-        u = packed_velocity(row, mean[contacts.body[c, 0]], mean[contacts.body[c, 1]])
+        u = packed_velocity(
+            row, vec3.load_pair(mean[contacts.body[c, 0]]), vec3.load_pair(mean[contacts.body[c, 1]])
+        )
         p0, p1, p2 = rows.impulse[c, 0], rows.impulse[c, 1], rows.impulse[c, 2]
         q0 = normal_step(row, u, p0)
         q1, q2 = friction_step(row, u, q0 - p0, p1, p2, q0)
