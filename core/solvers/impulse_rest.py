@@ -114,29 +114,33 @@ def copy_solution(islands, island, velocity, impulse, velocity_out, impulse_out)
 
 
 @merged
-def _is_unchanged(masses, contacts, rows, islands, island, rate, mean, accuracy, slow):
+def _is_unchanged(masses, contacts, rows, islands, island, h, mean, accuracy, slow):
     """Whether every spring of an island pushes where nothing moves as it did in the last step.
 
     Args:
-        rate: Least normal velocity of each contact [m/s].
         mean: Planned velocities, shape (bodies, 6).
         accuracy: Change of a contact's velocity up to which an impulse is the same [m/s].
         slow: Relative velocity at a contact that is none [m/s].
+
+    Returns:
+        (whether that is so, whether any contact had a collision in this step).
     """
+    any_collision = False
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
-        p = rows.impulse[c]
-        if rows.K_nn[c] * abs(max(rate[c], 0.0) / normal_compliance(rows, c) - p[0]) > accuracy:
-            return False
+        p, rate = rows.impulse[c], gap_rate(rows.gap[c], h, PUSH)
+        if rows.K_nn[c] * abs(max(rate, 0.0) / normal_compliance(rows, c) - p[0]) > accuracy:
+            return False, False
         u = relative_velocity(mean, contacts, c)
         if vec3.dot(u, u) > slow * slow:
-            return False
+            return False, False
+        any_collision = any_collision or rows.collision[c, 0] != 0.0
         friction, limit = p[1] * p[1] + p[2] * p[2], rows.friction[c, 1] * p[0]
         if friction > limit * limit:
             K = contact_matrix(masses, contacts, c)
             if max(K[3], K[5]) * (math.sqrt(friction) - limit) > accuracy:
-                return False
-    return True
+                return False, False
+    return True, any_collision
 
 
 @inner
@@ -146,30 +150,23 @@ def keep_impulses(rows, islands, island, kept):
         rows.kept[islands.order[i]] = kept
 
 
-@inner
-def _any_collision(rows, islands, island):
-    """Whether any contact of an island had a collision in this step."""
-    for i in range(islands.start[island], islands.start[island + 1]):
-        if rows.collision[islands.order[i], 0] != 0.0:
-            return True
-    return False
-
-
 @merged
 def is_at_rest(masses, contacts, rows, islands, island, h, gravity_speed, mean, solve):
     """Whether nothing moves and the forces balance where nothing does; if not, all is left as it was."""
     if not is_slow(islands, island, solve.last_mean, REST_SPEED * gravity_speed):
         return False
+    most = REST_FORCE * gravity_speed
+    # With the impulses of the last step, the planned velocities are all that is out of balance.
+    if fastest_body(islands, island, mean) <= most:
+        unchanged, any_collision = _is_unchanged(
+            masses, contacts, rows, islands, island, h, mean, SAME * gravity_speed, most
+        )
+        if unchanged:
+            keep_impulses(rows, islands, island, not any_collision)
+            return True
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
         solve.newton.rate[c] = gap_rate(rows.gap[c], h, PUSH)
-    most = REST_FORCE * gravity_speed
-    # With the impulses of the last step, the planned velocities are all that is out of balance.
-    if fastest_body(islands, island, mean) <= most and _is_unchanged(
-        masses, contacts, rows, islands, island, solve.newton.rate, mean, SAME * gravity_speed, most
-    ):
-        keep_impulses(rows, islands, island, not _any_collision(rows, islands, island))
-        return True
     set_limits(rows, islands, island, solve.newton.limit)
     copy_solution(islands, island, mean, rows.impulse, solve.found, solve.impulse)
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
