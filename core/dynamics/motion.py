@@ -17,9 +17,9 @@ from ..jit import inlined, inner, kernel
 from ..math3 import mat3, quat, vec3
 from .body_state import DYNAMIC, STATIC
 
-# Strang's step leaves an error [rad] of at most this part of asymmetry (w h)^3 (measured: .115 of it); below
-# the limit that is round-off over a bake, above it Suzuki's fourth-order composition is taken.
-STRANG_ERROR, STRANG_LIMIT = 0.125, 1e-10
+# Strang's step leaves an error of about (w h)^3 per step; below this it is round-off over a bake,
+# above it Suzuki's fourth-order composition is taken.
+STRANG_LIMIT = 1e-10
 MAX_PARTS = 100  # of a step; a body that turns more than ten radians in one is beyond accuracy anyway
 SUZUKI = 1.0 / (4.0 - 4.0 ** (1.0 / 3.0))  # Suzuki 1990, eq. 15: five Strang steps of order 4
 
@@ -126,7 +126,7 @@ def rotate_free(q, L, w, inv_inertia, axis_order, h):
     if abs(rate_1) <= 1e-14 * inv_2 and abs(rate_3) <= 1e-14 * inv_2:
         return quat.normalize(quat.multiply(quat.exp(vec3.scale(L, h * inv_2)), q))
     asymmetry = abs(rate_1) / inv_2
-    if STRANG_ERROR * asymmetry * angle * angle * angle < STRANG_LIMIT:
+    if asymmetry * angle * angle * angle < STRANG_LIMIT:
         return quat.normalize(_strang_step(q, L, rate_1, axis_1, inv_2, rate_3, axis_3, h))
     # Long steps of a fast body are divided, so that accuracy does not hang on the step.
     count = min(1 + int(angle / 0.1), MAX_PARTS)

@@ -32,14 +32,15 @@ from ..lanes import LANES, choose, cross, dot, fill, gather, larger, load, root,
 
 
 @inner
-def enter_lane(contacts, rows, c, normal_spring, row, lane):
+def enter_lane(contacts, rows, c, u, normal_spring, row, lane):
     """Write what the row of a batch (WIDTH, LANES) takes over from contact `c` into its lane.
 
     Args:
+        u: Velocity of a relative to b before the sweeps [m/s]; `complete_rows` finds it where t1 will be.
         normal_spring: What `pack_normal` packed of it, in a row of its own.
     """
     for k in range(3):
-        row[FRAME + k, lane] = contacts.normal[c, k]
+        row[FRAME + k, lane], row[FRAME + 3 + k, lane] = contacts.normal[c, k], u[k]
         row[ARM_A + k, lane], row[ARM_B + k, lane] = contacts.arm[c, 0, k], contacts.arm[c, 1, k]
     for k in (RATE, GIVE, INVERSE):
         row[k, lane] = normal_spring[k]
@@ -91,6 +92,9 @@ def complete_rows(row, body, response, unit):
     """
     n = load(row, FRAME), load(row, FRAME + 1), load(row, FRAME + 2)
     t, s = _tangents(n)
+    u = load(row, FRAME + 3), load(row, FRAME + 4), load(row, FRAME + 5)
+    store(row, ANCHOR_1, load(row, ANCHOR_1) - dot(t, u))
+    store(row, ANCHOR_2, load(row, ANCHOR_2) - dot(s, u))
     arm_a = load(row, ARM_A), load(row, ARM_A + 1), load(row, ARM_A + 2)
     arm_b = load(row, ARM_B), load(row, ARM_B + 1), load(row, ARM_B + 2)
     m_a, i_a = gather(response, body[0], 0), gather(response, body[0], LANES)

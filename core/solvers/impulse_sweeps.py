@@ -156,7 +156,7 @@ def _do_piece(board, piece, masses, contacts, rows, gap, packed, velocity):
     elif parts.contact_start[piece] == parts.contact_end[piece]:
         packed.bent[piece] = False  # it was not packed
     elif task == PACK_GAPS:
-        pack_gaps(rows, piece, h, push, packed)
+        pack_gaps(contacts, rows, piece, h, push, packed)
     else:
         unpack_impulses(piece, packed, rows.impulse)
         packed.bent[piece] = bend(

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dynamics.contact_rows import PUSH, normal_compliance
+from ..dynamics.contact_rows import PUSH, in_frame, normal_compliance, relative_velocity
 from ..dynamics.packed_rows import ANCHOR_1, ANCHOR_2, GIVE, INVERSE, RATE, WIDTH, pack_normal, pack_row
 from ..jit import inlined, inner, merged
 from ..lanes import LANES, SINGLE
+from ..math3 import vec3
 from ..tables import scratch_tables
 from .batch_rows import complete_rows, enter_lane
 from .contact_batches import (
@@ -50,7 +51,8 @@ class PackedContacts(NamedTuple):
     impulse: np.ndarray  # [N s] (c, 3)
     step: np.ndarray  # [N s] (c, 3) what the last sweep added
     direction: np.ndarray  # [N s] (c, 3) of the conjugate gradients that speed up sweeps
-    velocity: np.ndarray  # (members + 1, 8) two of them for room; the last member is that of empty lanes
+    base: np.ndarray  # (bodies, 6) velocities before the sweeps, of double precision
+    velocity: np.ndarray  # (members + 1, 8) what sweeps added, and room for two; the last is of empty lanes
     response: np.ndarray  # (members + 1, 16) inverse mass by axis, inverse inertia, and room
     found: np.ndarray  # (members + 1, 8) velocities before the last sweep
     course: np.ndarray  # (members + 1, 8) what the direction changes velocities by
@@ -70,6 +72,7 @@ def packed_contacts(body_count: int, contact_capacity: int) -> PackedContacts:
         ((contact_capacity, WIDTH), float), by_three, ((contact_capacity, 2), np.int64),
         ((contact_capacity,), np.int64), sparse=True,
     )  # fmt: skip
+    (base,) = scratch_tables(((body_count, 6), float))
     return PackedContacts(
         empty_parts(body_count, contact_capacity),
         empty_batches(body_count, contact_capacity),
@@ -83,6 +86,7 @@ def packed_contacts(body_count: int, contact_capacity: int) -> PackedContacts:
         impulse=impulse,
         step=step,
         direction=direction,
+        base=base,
         velocity=velocity,
         response=response,
         found=found,
@@ -95,19 +99,26 @@ def packed_contacts(body_count: int, contact_capacity: int) -> PackedContacts:
 
 
 @inlined
-def _pack_gap(rows, c, h, push, row):
-    """What a change of the gap changes."""
-    gap = rows.gap[c]
-    pack_normal(rows.K_nn[c], normal_compliance(rows, c), gap_rate(gap, h, push), row)
+def _closing(contacts, c, u):
+    """Normal part of the velocity u of a relative to b [m/s]."""
+    return vec3.dot(vec3.load(contacts.normal, c), u)
+
+
+@inlined
+def _pack_gap(contacts, rows, c, h, push, u, row):
+    """What a change of the gap changes: the rate is that of what is added to the velocity u."""
+    rate = gap_rate(rows.gap[c], h, push) - _closing(contacts, c, u)
+    pack_normal(rows.K_nn[c], normal_compliance(rows, c), rate, row)
 
 
 @inner
-def pack_contact(masses, contacts, rows, c, h, push, row):
-    """Pack contact `c`."""
-    s = PUSH * rows.compliance[c]
+def pack_contact(masses, contacts, rows, c, h, push, base, row):
+    """Pack contact `c` for what sweeps add to the velocities `base` (bodies, 6)."""
+    s, u = PUSH * rows.compliance[c], relative_velocity(base, contacts, c)
     pack_row(masses, contacts, rows, c, s, h, row)
-    _pack_gap(rows, c, h, push, row)
-    row[ANCHOR_1], row[ANCHOR_2] = s * rows.before[c, 1], s * rows.before[c, 2]
+    _pack_gap(contacts, rows, c, h, push, u, row)
+    slip = in_frame(contacts, c, u)
+    row[ANCHOR_1], row[ANCHOR_2] = s * rows.before[c, 1] - slip[1], s * rows.before[c, 2] - slip[2]
 
 
 @inner
@@ -127,14 +138,15 @@ def _pack_active(masses, contacts, rows, number, begun, h, push, packed):
         clear_batch(batches, i)
         for lane in range(batches.filled[i]):
             c = batches.contact[i, lane]
-            _pack_gap(rows, c, h, push, row)
-            enter_lane(contacts, rows, c, row, batches.row[i], lane)
+            u = relative_velocity(packed.base, contacts, c)
+            _pack_gap(contacts, rows, c, h, push, u, row)
+            enter_lane(contacts, rows, c, u, row, batches.row[i], lane)
             for k in range(3):
                 batches.impulse[i, k, lane] = rows.impulse[c, k]
         complete_rows(batches.row[i], batches.body[i], packed.response, h)
     for i in range(first + packed.packed_rest[number], left):
         c = packed.rest[i]
-        pack_contact(masses, contacts, rows, c, h, push, packed.row[i])
+        pack_contact(masses, contacts, rows, c, h, push, packed.base, packed.row[i])
         for k in range(3):
             packed.impulse[i, k] = rows.impulse[c, k]
             packed.step[i, k], packed.direction[i, k] = 0.0, 0.0
@@ -166,7 +178,9 @@ def pack_set(masses, contacts, rows, number, h, push, packed):
         if rows.impulse[c, 0] > 0.0 or last - first <= FEW:
             _enter(number, c, a, b, packed)
         else:
-            enter_quiet(contacts, quiet, number, c, a, b, gap_rate(rows.gap[c], h, push))
+            u = relative_velocity(packed.base, contacts, c)
+            rate = gap_rate(rows.gap[c], h, push) - _closing(contacts, c, u)
+            enter_quiet(contacts, quiet, number, c, a, b, rate)
     fill_up(quiet, number, parts.member_start[(1 << parts.depth[0]) + 1])
     _pack_active(masses, contacts, rows, number, np.int64(0), h, push, packed)
 
@@ -187,21 +201,27 @@ def wake_quiet(masses, contacts, rows, number, h, push, packed):
 
 
 @inner
-def pack_gaps(rows, number, h, push, packed):
+def pack_gaps(contacts, rows, number, h, push, packed):
     """Pack anew what follows from the gaps of a set."""
     first, batches, quiet = packed.parts.contact_start[number], packed.batches, packed.quiet
     row = packed.one[number]
     for i in range(batches.first[number], batches.first[number] + batches.count[number]):
         for lane in range(batches.filled[i]):
-            _pack_gap(rows, batches.contact[i, lane], h, push, row)
+            c = batches.contact[i, lane]
+            u = relative_velocity(packed.base, contacts, c)
+            _pack_gap(contacts, rows, c, h, push, u, row)
             for k in (RATE, GIVE, INVERSE):
                 batches.row[i, k, lane] = row[k]
     for i in range(first, first + packed.rest_count[number]):
-        _pack_gap(rows, packed.rest[i], h, push, packed.row[i])
+        c = packed.rest[i]
+        u = relative_velocity(packed.base, contacts, c)
+        _pack_gap(contacts, rows, c, h, push, u, packed.row[i])
     for i in range(quiet.first[number], quiet.first[number] + quiet.count[number] // LANES):
         for lane in range(LANES):
-            if quiet.contact[i, lane] >= 0:
-                quiet.row[i, QUIET_RATE, lane] = gap_rate(rows.gap[quiet.contact[i, lane]], h, push)
+            c = quiet.contact[i, lane]
+            if c >= 0:
+                closing = _closing(contacts, c, relative_velocity(packed.base, contacts, c))
+                quiet.row[i, QUIET_RATE, lane] = gap_rate(rows.gap[c], h, push) - closing
 
 
 @inner
@@ -225,9 +245,9 @@ def pack_bodies(masses, velocity, packed):
     packed.velocity[count], packed.response[count] = 0.0, 0.0
     for k in range(count):
         body = parts.member[k]
+        packed.velocity[k] = 0.0
         for m in range(6):
-            packed.velocity[k, m] = velocity[body, m]
-        packed.velocity[k, 6], packed.velocity[k, 7] = 0.0, 0.0
+            packed.base[body, m] = velocity[body, m]
         for m in range(3):
             packed.response[k, m] = masses.inv_mass[body, m]
         for m in range(9):
@@ -236,9 +256,9 @@ def pack_bodies(masses, velocity, packed):
 
 @merged
 def unpack_velocities(packed, velocity):
-    """Add what sweeps changed velocities of an island's own bodies by: what they did not keeps its digits."""
+    """Write the velocities of an island's own bodies with what sweeps added."""
     parts = packed.parts
     for k in range(parts.member_start[1 << parts.depth[0]]):
-        v = velocity[parts.member[k]]
+        body = parts.member[k]
         for m in range(6):
-            v[m] += np.float64(packed.velocity[k, m]) - np.float64(SINGLE(v[m]))
+            velocity[body, m] = packed.base[body, m] + packed.velocity[k, m]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scenes
 import topple
-from topple.dynamics.contact_rows import PUSH, contact_frame, contact_matrix
+from topple.dynamics.contact_rows import PUSH, contact_frame, contact_matrix, relative_velocity
 from topple.dynamics.packed_rows import (
     ANCHOR_1,
     ANCHOR_2,
@@ -132,10 +132,10 @@ def test_without_friction_there_is_none(pipeline):
 
 
 @kernel
-def pack_both(masses, contacts, rows, chosen, h, one, response, body, row_out, by_one_out):
+def pack_both(masses, contacts, rows, chosen, h, base, one, response, body, row_out, by_one_out):
     """Pack the chosen contacts in the lanes of a batch, and each in a row of its own."""
     for lane in range(chosen.shape[0]):
-        pack_contact(masses, contacts, rows, chosen[lane], h, PUSH, one)
+        pack_contact(masses, contacts, rows, chosen[lane], h, PUSH, base, one)
         for k in range(WIDTH):
             by_one_out[lane, k] = one[k]
         for side in range(2):
@@ -145,7 +145,8 @@ def pack_both(masses, contacts, rows, chosen, h, one, response, body, row_out, b
                 response[member, k] = masses.inv_mass[member, k]
             for k in range(9):
                 response[member, 3 + k] = masses.inv_I[member, k]
-        enter_lane(contacts, rows, chosen[lane], one, row_out, lane)
+        u = relative_velocity(base, contacts, chosen[lane])
+        enter_lane(contacts, rows, chosen[lane], u, one, row_out, lane)
     complete_rows(row_out, body, response, h)
 
 
@@ -153,13 +154,14 @@ def pack_both(masses, contacts, rows, chosen, h, one, response, body, row_out, b
 def test_eight_lanes_hold_what_one_row_does(pipeline, filled):
     """To single precision; and empty lanes nothing."""
     bodies = len(pipeline.state.c)
+    base = np.random.default_rng(7).normal(size=(bodies, 6))
     for first in range(0, pipeline.contact_count - filled, filled):
         response, body = np.zeros((bodies + 1, 2 * LANES), SINGLE), np.full((2, LANES), bodies)
         row, by_one = np.zeros((WIDTH, LANES), SINGLE), np.zeros((LANES, WIDTH))
         chosen = np.arange(first, first + filled)
         pack_both(
-            pipeline.masses, pipeline.geometry, pipeline.rows, chosen, STEP, np.zeros(WIDTH), response, body,
-            row, by_one,
+            pipeline.masses, pipeline.geometry, pipeline.rows, chosen, STEP, base, np.zeros(WIDTH), response,
+            body, row, by_one,
         )  # fmt: skip
         assert (by_one[:filled] != 0.0).any()
         size = np.abs(by_one).max(axis=0)
