@@ -85,28 +85,6 @@ def group_of(parent, i):
 
 
 @inner
-def list_contacts_of_bodies(body_of, count, start, contact_of_body):
-    """List for each body its contacts in ascending order.
-
-    Args:
-        start: Written: where those of each body begin, shape (bodies + 2,).
-        contact_of_body: Written, shape (2 count,) or more.
-    """
-    n = start.shape[0] - 2
-    start[:] = 0
-    for c in range(count):
-        start[body_of[c, 0] + 2] += 1
-        start[body_of[c, 1] + 2] += 1
-    for i in range(n):
-        start[i + 2] += start[i + 1]
-    for c in range(count):
-        for side in range(2):
-            body = body_of[c, side]
-            contact_of_body[start[body + 1]] = c
-            start[body + 1] += 1
-
-
-@inner
 def _list_links_of_bodies(body_of, links, graph):
     """List for each body its links in ascending order, and count its contacts."""
     start, contact_start = graph.link_start, graph.contact_start

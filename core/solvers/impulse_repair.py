@@ -14,7 +14,6 @@ import numpy as np
 from ..collision.contact_set import ContactSet
 from ..dynamics.body_state import DYNAMIC, KINEMATIC, BodyState
 from ..dynamics.contact_rows import add_pair_impulse, relative_velocity
-from ..dynamics.islands import list_contacts_of_bodies
 from ..dynamics.motion import update_derived
 from ..jit import inner, kernel
 from ..math3 import mat3, quat, vec3
@@ -115,6 +114,28 @@ def repair_scratch(body_count: int, contact_count: int) -> RepairScratch:
 
 
 @inner
+def _list_contacts_of_bodies(body_of, count, start, contact_of_body):
+    """List for each body its contacts in ascending order.
+
+    Args:
+        start: Written: where those of each body begin, shape (bodies + 2,).
+        contact_of_body: Written, shape (2 count,) or more.
+    """
+    n = start.shape[0] - 2
+    start[:] = 0
+    for c in range(count):
+        start[body_of[c, 0] + 2] += 1
+        start[body_of[c, 1] + 2] += 1
+    for i in range(n):
+        start[i + 2] += start[i + 1]
+    for c in range(count):
+        for side in range(2):
+            body = body_of[c, side]
+            contact_of_body[start[body + 1]] = c
+            start[body + 1] += 1
+
+
+@inner
 def _mark(scratch, body):
     """Note that the contacts of a body that was moved are to be looked at."""
     for k in range(scratch.contact_start[body], scratch.contact_start[body + 1]):
@@ -182,7 +203,7 @@ def project_positions(
         displacement: Scratch (n, 6) [m, rad].
     """
     kind = model.kind
-    list_contacts_of_bodies(contacts.body, count, scratch.contact_start, scratch.contact_of_body)
+    _list_contacts_of_bodies(contacts.body, count, scratch.contact_start, scratch.contact_of_body)
     for with_animated in (True, False):
         if _displace(
             kind, masses, contacts, slot, count, allowance, limit, with_animated, scratch, displacement

@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 import pytest
+import scenes
 import topple
 from scipy.spatial.transform import Rotation
 
@@ -78,3 +79,38 @@ def test_rigid_transform(turn, shift):
     np.testing.assert_allclose(moved.position, original.position @ about_z.T + shift, atol=1e-6)
     np.testing.assert_allclose(moved.linear_velocity, original.linear_velocity @ about_z.T, atol=1e-3)
     np.testing.assert_allclose(moved.angular_velocity, original.angular_velocity @ about_z.T, atol=1e-3)
+
+
+def heap_of_rocks(factor):
+    """Where rocks lie, all of them so many times as heavy, and whether any sweep took eight at a time."""
+    source, scene = scenes.rocks_in_box(60), topple.Scene()
+    for b in source.bodies:
+        mass = {"mass": factor * b.mass} if b.is_movable else {}
+        scene.add(
+            topple.Body(
+                b.name,
+                b.shape,
+                kind=b.kind,
+                position=b.position,
+                orientation=b.orientation,
+                linear_velocity=b.linear_velocity,
+                restitution=b.restitution,
+                friction=b.friction,
+                **mass,
+            )
+        )
+    simulation = topple.Simulation(scene, topple.ImpulseSolver(time_step=1e-3, sleeping=False, threads=1))
+    pipeline, eight_at_a_time = simulation._pipeline, False
+    for _ in range(1100):
+        pipeline.step(1e-3)
+        eight_at_a_time = eight_at_a_time or pipeline.packed.batches.row[0].any()
+    return pipeline.state.c, eight_at_a_time
+
+
+@pytest.mark.slow
+def test_masses_times_a_power_of_two_move_alike_to_the_bit():
+    """Impulse: the range of single precision, in which heaps are swept, is large enough for 1e-12 to 1e12."""
+    found, eight_at_a_time = heap_of_rocks(1.0)
+    assert eight_at_a_time
+    for factor in (2.0**-40, 2.0**40):
+        np.testing.assert_array_equal(heap_of_rocks(factor)[0], found)
