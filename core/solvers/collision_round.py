@@ -19,13 +19,14 @@ from ..dynamics.packed_rows import (
     ARM_B,
     K_N,
     K_T,
+    RATE,
     friction_step,
     normal_step,
     packed_velocity,
     world_impulse,
 )
 from ..jit import inlined, inner
-from ..math3 import vec3
+from ..math3 import mat3, vec3
 from ..tables import scratch_tables
 from .packed_contacts import PackedContacts
 
@@ -158,6 +159,55 @@ def push(kind, masses, now, i, p, factor, velocity):
         add_impulse(masses, a, (row[ARM_A], row[ARM_A + 1], row[ARM_A + 2]), p, 1.0, factor, velocity)
     if kind[b] == DYNAMIC:
         add_impulse(masses, b, (row[ARM_B], row[ARM_B + 1], row[ARM_B + 2]), p, -1.0, factor, velocity)
+
+
+@inlined
+def _response(kind, masses, body, force, turn):
+    """What an impulse and its moment change in the velocity where they act, each weighed by its own."""
+    if kind[body] != DYNAMIC:  # others move as they do
+        return 0.0
+    m = masses.inv_mass[body]
+    spin = mat3.transform(mat3.load(masses.inv_I, body), turn)
+    return m[0] * force[0] ** 2 + m[1] * force[1] ** 2 + m[2] * force[2] ** 2 + vec3.dot(turn, spin)
+
+
+@inner
+def _begin_pair(kind, masses, now, first, last, velocity):
+    """Begin with the same normal impulse at all collisions of a pair: what stops them on average."""
+    a, b = now.body[first, 0], now.body[first, 1]
+    va, vb = vec3.load_pair(velocity[a]), vec3.load_pair(velocity[b])
+    lacking, force, turn_a, turn_b = 0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    for i in range(first, last):
+        row = now.row[i]
+        n = (row[0], row[1], row[2])
+        lacking += row[RATE] - vec3.dot(n, packed_velocity(row, va, vb))
+        force = vec3.add(force, n)
+        turn_a = vec3.add(turn_a, vec3.cross((row[ARM_A], row[ARM_A + 1], row[ARM_A + 2]), n))
+        turn_b = vec3.add(turn_b, vec3.cross((row[ARM_B], row[ARM_B + 1], row[ARM_B + 2]), n))
+    if lacking <= 0.0:
+        return
+    response = _response(kind, masses, a, force, turn_a) + _response(kind, masses, b, force, turn_b)
+    for i in range(first, last):
+        now.impulse[i, 0] = lacking / response
+        push(kind, masses, now, i, (now.impulse[i, 0], 0.0, 0.0), 1.0, velocity)
+
+
+@inlined
+def _is_same_pair(now, i, k):
+    """Whether two collisions are of the same bodies."""
+    return now.body[i, 0] == now.body[k, 0] and now.body[i, 1] == now.body[k, 1]
+
+
+@inner
+def begin_pairs(kind, masses, now, first, last, velocity):
+    """Begin with even impulses at each pair of a group: what falls flat on a face needs no others."""
+    while first < last:
+        end = first + 1
+        while end < last and _is_same_pair(now, end, first):
+            end += 1
+        if end > first + 1:
+            _begin_pair(kind, masses, now, first, end, velocity)
+        first = end
 
 
 @inner

@@ -24,7 +24,15 @@ from ..dynamics.packed_rows import ANCHOR_1, ANCHOR_2, pack_normal, pack_row
 from ..jit import inlined, inner, kernel
 from ..math3 import vec3
 from ..tables import scratch_tables
-from .collision_round import MANY, group_collisions, has_animated, push, resolve_group, take_back
+from .collision_round import (
+    MANY,
+    begin_pairs,
+    group_collisions,
+    has_animated,
+    push,
+    resolve_group,
+    take_back,
+)
 
 # A stack passes a blow on by one layer a round. Bodies caught between others collide ever faster; what
 # is left after these rounds is resolved with the lasting contacts, without bouncing.
@@ -36,8 +44,10 @@ SQUEEZED = 0.05
 # The approach speed, in units of what gravity adds in one step, below which contact is resting.
 REST_STEPS = 1.05
 # So it is where the bounce would be lower than the tolerance: it is over before anyone could see it. With
-# less restitution than this a faster one would be, too; its friction should still act at its own time.
-LEAST_RESTITUTION = 0.5
+# less restitution than this a faster one would be, too; its friction should still act at its own time, but
+# where another collision of the step caused it. Of two that do not bounce each causes the other again and
+# again, as long as they slow each other down: the lasting contacts find at once what that ends in.
+LEAST_RESTITUTION, LEAST_OF_CAUSED = 0.5, 1e-6
 # Tasks on the board: contacts are looked at, groups of collisions resolved, contacts of bodies that these
 # changed looked at again; and how many of each are worth a piece.
 LOOK, RESOLVE, LOOK_AGAIN = (np.int64(task) for task in range(3))
@@ -143,12 +153,16 @@ def _restitution(surfaces, contacts, c):
 
 
 @inner
-def _collision(surfaces, contacts, rows, c, h, rest_speed, now, scratch):
-    """(time, normal velocity) of the collision of contact `c` in the coming step; time -1 where none."""
+def _collision(surfaces, contacts, rows, c, h, rest_speed, least_restitution, now, scratch):
+    """(time, normal velocity) of the collision of contact `c` in the coming step; time -1 where none.
+
+    Args:
+        least_restitution: With less of it, a collision is one from the speed on that it would be with this.
+    """
     velocity = vec3.dot(vec3.load(contacts.normal, c), relative_velocity(scratch.velocity, contacts, c))
     if not _closes(velocity, now.smooth[c], rest_speed):
         return -1.0, 0.0
-    limit = surfaces.low_bounce / max(_restitution(surfaces, contacts, c), LEAST_RESTITUTION)
+    limit = surfaces.low_bounce / max(_restitution(surfaces, contacts, c), least_restitution)
     limit = max(rest_speed, limit)
     if not _closes(velocity, now.smooth[c], limit):
         return -1.0, 0.0
@@ -159,7 +173,9 @@ def _collision(surfaces, contacts, rows, c, h, rest_speed, now, scratch):
 def _aim(surfaces, plan, masses, contacts, rows, now, i, h, rest_speed, scratch):
     """Find when collision `i` of the round happens and what it aims at: rest after the smooth motion."""
     c, row = now.contact[i], now.row[i]
-    time, speed = _collision(surfaces, contacts, rows, c, h, rest_speed, now, scratch)
+    time, speed = _collision(
+        surfaces, contacts, rows, c, h, rest_speed, LEAST_RESTITUTION, now, scratch
+    )  # fmt: skip
     smooth = in_frame(contacts, c, relative_velocity(plan.change, contacts, c))
     pack_row(masses, contacts, rows, c, 0.0, 1.0, row)
     restitution = _restitution(surfaces, contacts, c)
@@ -197,6 +213,7 @@ def _resolve_groups(
         begin, end = now.group_start[g], now.group_start[g + 1]
         for i in range(begin, end):
             _aim(surfaces, plan, masses, contacts, rows, now, i, h, rest_speed, scratch)
+        begin_pairs(kind, masses, now, begin, end, scratch.velocity)
         largest, left = resolve_group(kind, masses, now, begin, end, listed > MANY, settled, scratch.velocity)
         if left > max(settled, SQUEEZED * largest) and has_animated(kind, contacts, now, listed):
             take_back(kind, masses, now, begin, end, scratch.velocity)
@@ -214,7 +231,8 @@ def _look(surfaces, plan, contacts, rows, first, last, h, rest_speed, now, scrat
         now.smooth[c] = vec3.dot(vec3.load(contacts.normal, c), relative_velocity(plan.change, contacts, c))
         if not _is_fast(contacts, c, rest_speed, scratch):
             continue
-        if _collision(surfaces, contacts, rows, c, h, rest_speed, now, scratch)[0] >= 0.0:
+        time, _ = _collision(surfaces, contacts, rows, c, h, rest_speed, LEAST_RESTITUTION, now, scratch)
+        if time >= 0.0:
             now.collides[c] = any_collides = True
     return any_collides
 
@@ -232,7 +250,10 @@ def _look_again(surfaces, contacts, rows, now, first, last, h, rest_speed, graph
             if 0 <= other < rank:
                 continue
             while c < graph.link[link + 1]:
-                if _collision(surfaces, contacts, rows, c, h, rest_speed, now, scratch)[0] >= 0.0:
+                time, _ = _collision(
+                    surfaces, contacts, rows, c, h, rest_speed, LEAST_OF_CAUSED, now, scratch
+                )  # fmt: skip
+                if time >= 0.0:
                     now.found[start + found] = c
                     found += 1
                 c += 1

@@ -153,3 +153,30 @@ def test_office_toy(velocities, gap, figure):
     trajectory = topple.simulate(scenes.balls_in_line(velocities, gap=gap), seconds=1.5)
     error = trajectory.linear_velocity[-1, :, 0] - velocities[::-1]
     figure("velocities", np.abs(error).max(), 1e-9, "m/s")
+
+
+@pytest.mark.parametrize("velocities", [(1, 0, 0, 0, 0), (1, 1, 0, 0, 0)])
+def test_a_blow_without_bounce_is_shared_by_a_row(velocities, figure):
+    """With e = 0 all balls of a row go on together, at their mean speed: the momentum is conserved.
+
+    Source: the limit of pairs that slow each other down to and fro, Bender & Schmitt 2006, section 3.1; and
+    the one velocity with which none overlaps the next and none pulls. To the tolerance in a step of 1/240 s.
+    """
+    scene = scenes.balls_in_line(velocities, gap=0.123, restitution=0.0)
+    speed = topple.simulate(scene, seconds=1.5).linear_velocity[-1, :, 0]
+    figure("speed", np.abs(speed - np.mean(velocities)).max(), 1e-4 * 240, "m/s")
+    figure("momentum", abs(speed.sum() - np.sum(velocities)), 1e-12, "N s")
+
+
+@pytest.mark.parametrize("time_step", [1 / 240, 1 / 60], ids=["1/240 s", "1/60 s"])
+def test_what_falls_flat_on_a_face_bounces_without_turning(time_step, figure):
+    """Four corners that hit at once get the same impulse each, so a cube comes down as flat the next time."""
+    simulation = topple.Simulation(scenes.cube_grid(1, 1), topple.ImpulseSolver(time_step=time_step))
+    turning, bounces = [0.0], 0
+    while simulation.time < 0.8:
+        before = simulation.state.linear_velocity[1, 2]
+        simulation.advance(time_step)
+        turning.append(np.linalg.norm(simulation.state.angular_velocity[1]))
+        bounces += before < 0.0 < simulation.state.linear_velocity[1, 2]
+    assert bounces >= 2
+    figure("turning", max(turning), 1e-9, "rad/s")
