@@ -31,6 +31,7 @@ from .jit import (
     inner,
     kernel,
     load_word,
+    merged,
     pause,
     store_word,
 )
@@ -41,7 +42,7 @@ LEADER = np.int64(0)  # typed: a literal would compile what it is passed to once
 LEFT, DONE, OVER, TASK, WORDS = 0, 16, 32, 48, 64
 NUMBERS, MOST_PIECES = 16, 64
 ONLY = np.int64(0)  # the task of a kernel that has but one
-FIRST, SECOND = np.int64(0), np.int64(1)  # those of one that has two
+FIRST, SECOND, THIRD = np.int64(0), np.int64(1), np.int64(2)  # those of one that has several
 # Looks in vain (some 10 ms; the serial work of a step takes 1 ms, seldom 5) after which a thread ends; or,
 # where something is up, leaves its board for a while: so long [s], and twice as long each time up to the
 # second.
@@ -124,22 +125,21 @@ def next_piece(board, thread):
     return piece
 
 
-@inner
-def next_piece_of_two(board, thread, first, second):
-    """The same where the task SECOND follows the task FIRST, which is up: the leader puts it up in time.
+@merged
+def next_piece_in_turn(board, thread, pieces):
+    """The same where tasks follow each other, from FIRST on, which is up: the leader puts up the others.
 
     Args:
-        first, second: How many pieces each has.
+        pieces: How many each has, a tuple.
     """
     piece = next_piece(board, thread)
-    if piece >= 0 or thread != LEADER:
-        return piece
-    if board.word[TASK] == FIRST:
-        wait_for_all(board, first)
-        put_up(board, SECOND, second)
+    while piece < 0 and thread == LEADER:
+        task = board.word[TASK] + 1
+        wait_for_all(board, pieces[task - 1])
+        if task == len(pieces):
+            break
+        put_up(board, task, pieces[task])
         piece = next_piece(board, thread)
-    if piece < 0:
-        wait_for_all(board, second)
     return piece
 
 

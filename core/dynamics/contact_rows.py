@@ -272,31 +272,30 @@ def add_pair_impulse(masses, contacts, c, p, factor, velocity):
 
 
 @inner
-def sum_momenta(contacts, rows, count, push, first, last, momentum):
-    """Write the momenta that impulses give to some bodies, (n, 6): `push` (c, 3) on a, its opposite on b.
+def sum_momenta(contacts, rows, first, last, push, momentum):
+    """Write the momenta that impulses at some contacts give to all bodies, (n, 6): `push` (c, 3) on a.
 
-    All contacts are gone through for the bodies from `first` to `last`: in ascending order, so that sums are
-    the same whatever bodies are others', and one after the other as they lie in memory.
+    One contact after the other, as they lie in memory: from the bodies it would be half as fast.
     """
-    for i in range(first, last):
-        for k in range(6):
-            momentum[i, k] = 0.0
-    for c in range(count):
-        a, b = contacts.body[c, 0], contacts.body[c, 1]
-        is_a, is_b = first <= a < last, first <= b < last
-        if rows.kept[c] or not (is_a or is_b):
+    momentum[:, :] = 0.0
+    for c in range(first, last):
+        if rows.kept[c]:
             continue
-        p = vec3.load(push, c)
-        if is_a:
-            t = vec3.cross(vec3.load(contacts.arm[c], 0), p)
-            for k in range(3):
-                momentum[a, k] += p[k]
-                momentum[a, 3 + k] += t[k]
-        if is_b:
-            t = vec3.cross(vec3.load(contacts.arm[c], 1), p)
-            for k in range(3):
-                momentum[b, k] -= p[k]
-                momentum[b, 3 + k] -= t[k]
+        a, b, p = contacts.body[c, 0], contacts.body[c, 1], vec3.load(push, c)
+        t_a, t_b = vec3.cross(vec3.load(contacts.arm[c], 0), p), vec3.cross(vec3.load(contacts.arm[c], 1), p)
+        for k in range(3):
+            momentum[a, k] += p[k]
+            momentum[a, 3 + k] += t_a[k]
+            momentum[b, k] -= p[k]
+            momentum[b, 3 + k] -= t_b[k]
+
+
+@inlined
+def add_parts(momentum, parts, i):
+    """Add what the other parts of the contacts give to body `i` to the first: `momentum` is a tuple."""
+    for part in range(1, parts):
+        for k in range(6):
+            momentum[0][i, k] += momentum[part][i, k]
 
 
 @inlined

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..collision.pairs import HIGH
 from ..collision.persistence import follow
-from ..crew import LEADER, ONLY, next_piece, piece_done, put_up, wait_for_all
+from ..crew import FIRST, LEADER, TASK, next_piece_in_turn, piece_done, put_up
 from ..jit import inlined, inner, kernel
 from ..math3 import mat3, quat, vec3
 from .body_state import DYNAMIC, STATIC
@@ -331,6 +331,9 @@ def move_bodies(model, state, plan, gravity, h):
     move_some_bodies(model, state, plan, gravity, h, np.int64(0), state.c.shape[0])
 
 
+BODIES = FIRST  # are planned, then pairs looked at
+
+
 @inner
 def _own_reach(trace, mean, h, first, last, own, reach_out):
     """How far any point of some bodies may move in a step by their own motion; what they do is noted."""
@@ -339,13 +342,15 @@ def _own_reach(trace, mean, h, first, last, own, reach_out):
         spin = vec3.norm((mean[i, 3], mean[i, 4], mean[i, 5]))
         for k in range(6):
             trace.ahead[i, k] = h * mean[i, k]
-        own[i] = reach_out[i] = h * (speed + (spin * trace.bound[i] if spin > 0.0 else 0.0))
+        own[i] = h * (speed + (spin * trace.bound[i] if spin > 0.0 else 0.0))
+        for k in range(reach_out.shape[0]):
+            reach_out[k, i] = own[i]
 
 
 @inner
-def _reach_of_others(kind, owner, trace, pairs, own, reach_out):
+def _reach_of_others(kind, owner, trace, pairs, first, last, own, reach_out):
     """Give a body that is near a faster one the other's reach: it may be hit by it within the step."""
-    for slot in range(pairs.counter[HIGH]):
+    for slot in range(first, last):
         if pairs.collider[slot, 0] >= 0:
             a, b = owner[pairs.collider[slot, 0]], owner[pairs.collider[slot, 1]]
             if pairs.gap[slot] - (trace.way[a] + trace.way[b] - pairs.way[slot]) > own[a] + own[b]:
@@ -367,20 +372,25 @@ def plan_motion(
         owner: Body of each collider.
         trace: How far the bodies have moved, and what they are about to; brought up to date.
         own: Scratch (n,).
-        shares: In how many parts the bodies are divided.
+        reach_out: Written, with a row for each thread; the result is the first.
+        shares: In how many parts the bodies are divided, and the pairs.
         board, thread: See `crew`.
     """
-    n = state.c.shape[0]
+    n, high, pieces = state.c.shape[0], pairs.counter[HIGH], (shares, shares)
     if thread == LEADER:
-        put_up(board, ONLY, shares)
-    piece = next_piece(board, thread)
+        put_up(board, BODIES, shares)
+    piece = next_piece_in_turn(board, thread, pieces)
     while piece >= 0:
-        first, last = n * piece // shares, n * (piece + 1) // shares
-        plan_bodies(model, state, gravity, h, plan, first, last)
-        follow(trace, state.c, state.R, first, last)
-        _own_reach(trace, plan.mean, h, first, last, own, reach_out)
+        if board.word[TASK] == BODIES:
+            first, last = n * piece // shares, n * (piece + 1) // shares
+            plan_bodies(model, state, gravity, h, plan, first, last)
+            follow(trace, state.c, state.R, first, last)
+            _own_reach(trace, plan.mean, h, first, last, own, reach_out)
+        else:
+            first, last = high * piece // shares, high * (piece + 1) // shares
+            _reach_of_others(model.kind, owner, trace, pairs, first, last, own, reach_out[thread])
         piece_done(board)
-        piece = next_piece(board, thread)
-    if thread == LEADER:
-        wait_for_all(board, shares)
-        _reach_of_others(model.kind, owner, trace, pairs, own, reach_out)
+        piece = next_piece_in_turn(board, thread, pieces)
+    for k in range(1, reach_out.shape[0] if thread == LEADER else 0):
+        for i in range(n):
+            reach_out[0, i] = max(reach_out[0, i], reach_out[k, i])

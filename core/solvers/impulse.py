@@ -136,8 +136,10 @@ class ImpulsePipeline:
         self.net, self.end_velocity, self.start_energy = scratch_tables(
             ((n, 6), float), ((n, 6), float), ((n,), float)
         )
+        self.sums = self.net, self.end_velocity
         self.lasting, self.at_rest = np.ones(n, bool), np.zeros(n, bool)
-        self.reach, self.own_reach = np.zeros(n), np.zeros(n)
+        self.reach_by_thread, self.own_reach = np.zeros((self.crew.threads, n)), np.zeros(n)
+        self.reach = self.reach_by_thread[LEADER]  # the result
         self.contacts, self.rows = empty_contacts(n), empty_rows(n)
         self.solve = solve_scratch(packed_contacts(n, n))
         self.contact_count = 0
@@ -148,6 +150,7 @@ class ImpulsePipeline:
         self.max_penetration = 0.0
         self.unresolved: list[tuple[float, int, float]] = []
         self._step_length, self._may_sleep = 0.0, False
+        self.forgives = True  # any overlap of the start, as far as is known
 
     def _grow(self) -> None:
         """Make room for more contact points; keeps rows and the witness counters."""
@@ -185,6 +188,11 @@ class ImpulsePipeline:
     def _is_small(self) -> bool:
         """Whether the contacts are too few to share the work."""
         return self.contact_count < 2 * SMALLEST
+
+    @property
+    def _parts(self) -> int:
+        """In how many parts contacts are divided where sums over them are: with any number of threads."""
+        return 1 if self._is_small else len(self.sums)
 
     @property
     def _shares(self) -> int:
@@ -283,7 +291,8 @@ class ImpulsePipeline:
             self.crew.run(
                 plan_motion,
                 self.model, self.state, self.gravity, h, self.plan, self.colliders.body, self.trace,
-                self.broad_phase.pairs, self.own_reach, self.reach, self._shares, alone=self._is_small,
+                self.broad_phase.pairs, self.own_reach, self.reach_by_thread, self._shares,
+                alone=self._is_small,
             )  # fmt: skip
 
     def find_contacts(self, kept: float = CARRIED) -> None:
@@ -327,7 +336,7 @@ class ImpulsePipeline:
                 self.contacts.place, self.contact_count, self.broad_phase.pairs, self.multiply, softness,
                 self._sink(h), h, self._gravity_speed(h), self.settings.shock_propagation, self._may_sleep,
                 self.plan, self.islands, self.graph, self.solve, self.packed.parts, self.rows,
-                self.solve.impulse, self.net, self.lasting, self._shares, alone=self._is_small,
+                self.solve.impulse, self.sums, self._parts, self.lasting, self._shares, alone=self._is_small,
             )  # fmt: skip
 
     def _gravity_speed(self, h: float) -> float:
@@ -368,21 +377,23 @@ class ImpulsePipeline:
         self.crew.run(
             advance_bodies,
             self.model, self.masses, self.state, self.geometry, self.rows, self.contact_count, self.plan,
-            self.gravity, h, self.impulse, self.solve.impulse, self.net, self.energy.start, self._shares,
-            alone=self._is_small,
+            self.gravity, h, self.impulse, self.solve.impulse, self.sums, self._parts, self.energy.start,
+            self._shares, alone=self._is_small,
         )  # fmt: skip
         self.time += h
         self.paths.set_poses(self.state, self.time)
-        allowance = self.broad_phase.pairs.allowance
-        np.maximum(allowance - OVERLAP_SPEED * h, 0.0, out=allowance)
+        if self.forgives:
+            allowance = self.broad_phase.pairs.allowance
+            np.maximum(allowance - OVERLAP_SPEED * h, 0.0, out=allowance)
+            self.forgives = bool(allowance.any())
 
     def _hold_energy(self, h: float, island_count: int) -> None:
         at_rest = np.logical_or(self.solve.held, self.solve.settles, out=self.at_rest)
         self.call(
             hold_energy,
             self.model.kind, self.masses, self.state, self.geometry, self.impulse,
-            self.contacts.slot, self.broad_phase.pairs.allowance, self.rows, self.islands, island_count,
-            self.plan, self.gravity, h, self.lasting, at_rest, self.energy,
+            self.contacts.slot, self.broad_phase.pairs.allowance, self.forgives, self.rows, self.islands,
+            island_count, self.plan, self.gravity, h, self.lasting, at_rest, self.energy,
         )  # fmt: skip
         self.call(settle_held, self.state, at_rest)
         self.call(follow_mean, self.masses, self.state, self.plan.mean, self.solve.limit)
@@ -429,7 +440,7 @@ class ImpulsePipeline:
             )  # fmt: skip
 
     def _check_finite(self) -> None:
-        if not (np.isfinite(self.state.c).all() and np.isfinite(self.state.L).all()):
+        if not math.isfinite(np.vdot(self.state.c, self.state.c) + np.vdot(self.state.L, self.state.L)):
             bad = np.flatnonzero(~(np.isfinite(self.state.c) & np.isfinite(self.state.L)).all(axis=1))
             names = ", ".join(f"'{self.names[i]}'" for i in bad[:5])
             raise SolverError(
@@ -476,7 +487,8 @@ class ImpulsePipeline:
         self.paths.recall(memory["released"])
         self.broad_phase.pairs, self.broad_phase.boxes = memory["pairs"], memory["boxes"]
         self.time, self._step_length = memory["time"], memory["step_length"]
-        self.plan, self.reach = memory["plan"], memory["reach"]
+        self.plan, self.forgives = memory["plan"], True
+        self.reach[:] = memory["reach"]
         self.rows = empty_rows(0)
         self._resize(len(memory["contacts"].slot))
         recall_solve(self.solve, memory["solve"])

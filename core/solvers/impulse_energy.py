@@ -183,8 +183,8 @@ def _slow_island_down(masses, state, islands, island, grounded, excess):
 
 @kernel
 def hold_energy(
-    kind, masses, state, contacts, impulse, slot, allowance, rows, islands, island_count, plan, gravity, h,
-    lasting, held, scratch,
+    kind, masses, state, contacts, impulse, slot, allowance, forgives, rows, islands, island_count, plan,
+    gravity, h, lasting, held, scratch,
 ):  # fmt: skip
     """Take back the energy that the step has made; called when bodies have moved.
 
@@ -193,10 +193,14 @@ def hold_energy(
     Args:
         impulse: Of each contact, for the next step; what is added to the bodies is added here [N s].
         slot, allowance: Pair of each contact, and the overlap forgiven to each pair [m].
+        forgives: Whether any overlap is forgiven.
         lasting: Whether the impulses of the last step acted on a body all through this one, shape (n,).
         held: Bodies held at rest, shape (n,).
         scratch: `start` is read.
     """
+    any_moved = False
+    for i in range(kind.shape[0]):
+        any_moved = any_moved or kind[i] == KINEMATIC
     for island in range(island_count):
         first, last = islands.start[island], islands.start[island + 1]
         body_first, body_last = islands.body_start[island], islands.body_start[island + 1]
@@ -210,10 +214,12 @@ def hold_energy(
                 vec3.load(gravity, body), (plan.mean[body, 0], plan.mean[body, 1], plan.mean[body, 2])
             )
             rise -= h * masses.mass[body] * fall
+        if rise <= 0.0 and not any_moved:  # who could add to it
+            continue
         parted, carried, grounded = np.bool_(False), np.bool_(False), np.bool_(False)
         for i in range(first, last):
             c = islands.order[i]
-            parted = parted or allowance[slot[c]] > 0.0
+            parted = parted or (forgives and allowance[slot[c]] > 0.0)
             if kind[contacts.body[c, 0]] == DYNAMIC and kind[contacts.body[c, 1]] == DYNAMIC:
                 continue
             grounded = True

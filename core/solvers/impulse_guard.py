@@ -9,6 +9,8 @@ Bodies that move less than half way through the thinnest thing they may meet can
 are not looked at.
 """
 
+import math
+
 import numpy as np
 from scipy.spatial.transform import Rotation
 
@@ -55,11 +57,14 @@ def shape_thickness(shapes: ShapeTable) -> np.ndarray:
 
 
 @kernel
-def list_fast_pairs(body, shape, kind, sensor, thickness, arm, pairs, h, mean, spin, slot_out):
+def list_fast_pairs(
+    body, shape, kind, sensor, thickness, thinnest, arm, pairs, h, mean, spin, slot_out
+):  # fmt: skip
     """List the pairs that move far relative to each other in a step, for the thickness of the thinner one.
 
     Args:
         body, shape, thickness: Of each collider.
+        thinnest: The least thickness.
         kind: Of each shape.
         sensor, arm: Of each body; `spin` (n,) is scratch.
         slot_out: Written, as far as there is room.
@@ -67,9 +72,14 @@ def list_fast_pairs(body, shape, kind, sensor, thickness, arm, pairs, h, mean, s
     Returns:
         Their number, which may be more than there is room for.
     """
+    way, turn, found = 0.0, 0.0, 0  # squares of the largest
+    for i in range(mean.shape[0]):
+        v, w = mean[i], vec3.scale((mean[i, 3], mean[i, 4], mean[i, 5]), arm[i])
+        way, turn = max(way, v[0] * v[0] + v[1] * v[1] + v[2] * v[2]), max(turn, vec3.dot(w, w))
+    if 2.0 * h * (math.sqrt(way) + math.sqrt(turn)) <= FAST * thinnest:
+        return 0
     for i in range(mean.shape[0]):
         spin[i] = vec3.norm((mean[i, 3], mean[i, 4], mean[i, 5])) * arm[i]
-    found = 0
     for slot in range(pairs.counter[HIGH]):
         i, j = pairs.collider[slot, 0], pairs.collider[slot, 1]
         if i < 0 or kind[shape[i]] == MESH or kind[shape[j]] == MESH:
@@ -99,7 +109,7 @@ class PassageGuard:
         """`kind`, `sensor` (n,): that of each body, and whether it lets all pass; kept by reference."""
         self.kind, self.sensor, self.shapes, self.colliders = kind, sensor, shapes, colliders
         thickness = shape_thickness(shapes)[colliders.shape]
-        self.thickness = thickness
+        self.thickness, self.thinnest = thickness, float(thickness.min())
         # How far turning can move a point: a centred sphere turns within itself.
         turning = shapes.bound - shapes.radius
         self.arm = np.zeros(len(kind))
@@ -147,7 +157,7 @@ class PassageGuard:
         found = self._call(
             list_fast_pairs,
             self.colliders.body, self.colliders.shape, self.shapes.kind, self.sensor, self.thickness,
-            self.arm, pairs, h, mean, self.spin, self.fast,
+            self.thinnest, self.arm, pairs, h, mean, self.spin, self.fast,
         )  # fmt: skip
         if found > len(self.fast):  # rarely are so many
             self.fast = np.zeros(2 * found, np.int64)

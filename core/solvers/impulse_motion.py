@@ -1,14 +1,14 @@
 """The end of a step: impulses act on the bodies, and these move."""
 
-from ..crew import FIRST, LEADER, TASK, next_piece_of_two, piece_done, pieces_of, put_up
+from ..crew import FIRST, LEADER, SECOND, TASK, next_piece_in_turn, piece_done, pieces_of, put_up
 from ..dynamics.body_state import DYNAMIC
-from ..dynamics.contact_rows import PUSH, contact_frame, sum_momenta
+from ..dynamics.contact_rows import PUSH, add_parts, contact_frame, sum_momenta
 from ..dynamics.motion import move_some_bodies
 from ..jit import inner, kernel
 from ..math3 import mat3, vec3
 from .impulse_energy import kinetic_energy
 
-IMPULSES = FIRST  # are turned into world axes; then bodies are moved
+IMPULSES, MOMENTA = FIRST, SECOND  # are turned into world axes, and summed; then bodies are moved
 CONTACTS_OF_PIECE = 512  # that are worth a piece
 
 
@@ -27,26 +27,25 @@ def _write_impulses(contacts, rows, first, last, impulse_out, push_out):
 
 
 @inner
-def _advance(
-    model, masses, state, contacts, rows, count, push, first, last, plan, gravity, h, change, energy_out
-):
+def _advance(model, masses, state, change, parts, first, last, plan, gravity, h, energy_out):
     """Add the impulses to the momentum of some bodies, note what energy they had before, and move them."""
-    sum_momenta(contacts, rows, count, push, first, last, change)
     for i in range(first, last):
         energy_out[i] = 0.0
         if model.kind[i] == DYNAMIC:
             energy_out[i] = kinetic_energy(masses, state, i)
+            add_parts(change, parts, i)
+            d = change[0][i]
             for k in range(3):
                 if model.inv_mass[i, k] > 0.0:
-                    state.v[i, k] += change[i, k] * model.inv_mass[i, k]
+                    state.v[i, k] += d[k] * model.inv_mass[i, k]
                 if not model.lock_angular[i, k]:
-                    state.L[i, k] += change[i, 3 + k]
+                    state.L[i, k] += d[3 + k]
     move_some_bodies(model, state, plan, gravity, h, first, last)
 
 
 @kernel
 def advance_bodies(
-    model, masses, state, contacts, rows, count, plan, gravity, h, impulse, push, change, energy_out,
+    model, masses, state, contacts, rows, count, plan, gravity, h, impulse, push, change, parts, energy_out,
     shares, board, thread,
 ):  # fmt: skip
     """Apply the impulses of the step to the bodies and move these.
@@ -54,24 +53,29 @@ def advance_bodies(
     Args:
         gravity: Of each body [m/s^2], shape (n, 3).
         impulse: Of each contact, world axes, for the next step [N s], shape (c, 3): written.
-        push, change: Scratch (c, 3) and (n, 6).
+        push, change: Scratch (c, 3), and a tuple of scratch (n, 6), one for each of so many parts of the
+        parts: contacts, which do not depend on the number of threads, as sums would.
         energy_out: Kinetic energy of every body that forces move, before the impulses [J], shape (n,).
         shares: In how many parts the bodies are divided.
         board, thread: See `crew`: several threads share the contacts, then the bodies.
     """
     n = state.c.shape[0]
     contact_pieces = pieces_of(count, CONTACTS_OF_PIECE)
+    pieces = contact_pieces, parts, shares
     if thread == LEADER:
         put_up(board, IMPULSES, contact_pieces)
-    piece = next_piece_of_two(board, thread, contact_pieces, shares)
+    piece = next_piece_in_turn(board, thread, pieces)
     while piece >= 0:
         if board.word[TASK] == IMPULSES:
             first, last = count * piece // contact_pieces, count * (piece + 1) // contact_pieces
             _write_impulses(contacts, rows, first, last, impulse, push)
+        elif board.word[TASK] == MOMENTA:
+            first, last = count * piece // parts, count * (piece + 1) // parts
+            sum_momenta(contacts, rows, first, last, push, change[piece])
         else:
+            first, last = n * piece // shares, n * (piece + 1) // shares
             _advance(
-                model, masses, state, contacts, rows, count, push, n * piece // shares,
-                n * (piece + 1) // shares, plan, gravity, h, change, energy_out,
+                model, masses, state, change, parts, first, last, plan, gravity, h, energy_out
             )  # fmt: skip
         piece_done(board)
-        piece = next_piece_of_two(board, thread, contact_pieces, shares)
+        piece = next_piece_in_turn(board, thread, pieces)

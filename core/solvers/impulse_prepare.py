@@ -10,9 +10,9 @@ Source: Bender & Schmitt 2006, section 3.2.
 
 import numpy as np
 
-from ..crew import FIRST, LEADER, TASK, next_piece_of_two, piece_done, pieces_of, put_up
+from ..crew import FIRST, LEADER, SECOND, TASK, next_piece_in_turn, piece_done, pieces_of, put_up
 from ..dynamics.body_state import DYNAMIC
-from ..dynamics.contact_rows import fill_rows, first_of_pair, soften, sum_momenta, to_world
+from ..dynamics.contact_rows import add_parts, fill_rows, first_of_pair, soften, sum_momenta, to_world
 from ..dynamics.islands import build_islands
 from ..dynamics.motion import spin_steadily
 from ..jit import inner, kernel, merged
@@ -24,9 +24,9 @@ from .island_parts import SMALLEST, divide_island
 # Net contact impulse on a body, in units of what gravity adds in a step, up to which it is taken for a
 # force that lasts.
 SMOOTH = 4.0
-# Tasks on the board: rows are filled, then impulses act on bodies; contacts that are worth a piece; and what
-# the pieces have to know: whether any body turns far.
-ROWS = FIRST
+# Tasks on the board: rows are filled, impulses summed, then they act on bodies; contacts that are worth a
+# piece; and what the pieces have to know: whether any body turns far.
+ROWS, MOMENTA = FIRST, SECOND
 CONTACTS_OF_PIECE = 256
 SPINS = 0
 
@@ -57,16 +57,17 @@ def _recall_impulses(masses, contacts, rows, first, last, h, spins, start, push_
 
 @inner
 def _warm_start(
-    kind, masses, contacts, rows, count, first, last, h, gravity_speed, spins, push, plan, net, lasting_out
+    kind, masses, contacts, rows, count, first, last, h, gravity_speed, spins, parts, plan, sums, lasting_out
 ):
     """Let them act on some bodies."""
+    net = sums[0]
     for c in range(count if spins else 0):
         for side in range(2):
             body = contacts.body[c, side]
             if first <= body < last and not rows.kept[c]:
                 spin_steadily(plan, body, h)
-    sum_momenta(contacts, rows, count, push, first, last, net)
     for i in range(first, last):
+        add_parts(sums, parts, i)
         lasting_out[i] = True
         if kind[i] != DYNAMIC:
             continue
@@ -121,8 +122,8 @@ def _group(
 @kernel
 def prepare_contacts(
     kind, friction, masses, contacts, slots, places, count, pairs, multiply, softness, sink, h,
-    gravity_speed, ground_up, may_sleep, plan, islands, graph, solve, parts, rows, push, net, lasting_out,
-    shares, board, thread,
+    gravity_speed, ground_up, may_sleep, plan, islands, graph, solve, swept, rows, push, sums, parts,
+    lasting_out, shares, board, thread,
 ):  # fmt: skip
     """Group the contacts by island, fill their rows, and let the impulses of the last step act.
 
@@ -137,8 +138,11 @@ def prepare_contacts(
         may_sleep: Whether any island may.
         plan: In: free motion. Out: motion with these impulses.
         solve: What is remembered of the last step.
+        swept: How the island is divided that will be swept longest: written.
         push: Scratch (c, 3).
-        net: Written: the velocity changes by the impulses, shape (bodies, 6).
+        sums: A tuple of (bodies, 6), one for each of so many parts of the contacts. To the first are written
+            the velocity changes by the impulses.
+        parts: How many; they do not depend on the number of threads, as sums would.
         lasting_out: Whether they act on a body all through the step, shape (bodies,).
         shares: In how many parts the bodies are divided.
         board, thread: See `crew`: while one thread groups the contacts others fill rows.
@@ -151,10 +155,11 @@ def prepare_contacts(
     if thread == LEADER:
         board.number[SPINS] = 1.0 if _any_turns_far(h, plan.start) else 0.0
         island_count = _group(
-            kind, masses, contacts, count, ground_up, may_sleep, plan, islands, graph, solve, parts, rows,
+            kind, masses, contacts, count, ground_up, may_sleep, plan, islands, graph, solve, swept, rows,
             board, row_pieces,
         )  # fmt: skip
-    piece = next_piece_of_two(board, thread, row_pieces, shares)
+    pieces = row_pieces, parts, shares
+    piece = next_piece_in_turn(board, thread, pieces)
     while piece >= 0:
         spins = board.number[SPINS] > 0.0
         if board.word[TASK] == ROWS:
@@ -163,11 +168,14 @@ def prepare_contacts(
             fill_rows(friction, masses, contacts, slots, places, first, last, pairs, multiply, rows)
             soften(contacts.body, slots, first, last, softness, sink, solve.last_mean, pairs.stiffening, rows)
             _recall_impulses(masses, contacts, rows, first, last, h, spins, plan.start, push)
+        elif board.word[TASK] == MOMENTA:
+            first, last = count * piece // parts, count * (piece + 1) // parts
+            sum_momenta(contacts, rows, first, last, push, sums[piece])
         else:
             _warm_start(
                 kind, masses, contacts, rows, count, n * piece // shares, n * (piece + 1) // shares, h,
-                gravity_speed, spins, push, plan, net, lasting_out,
+                gravity_speed, spins, parts, plan, sums, lasting_out,
             )  # fmt: skip
         piece_done(board)
-        piece = next_piece_of_two(board, thread, row_pieces, shares)
+        piece = next_piece_in_turn(board, thread, pieces)
     return island_count

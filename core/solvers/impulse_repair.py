@@ -41,13 +41,14 @@ class PastContacts:
         self, state: BodyState, contacts: ContactSet, count: int, allowance: np.ndarray, limit: float
     ) -> None:
         """Note those of the contacts found last that are deeper than `limit` [m]."""
-        found = -contacts.separation[:count] - allowance[contacts.slot[:count]] > limit
-        body = contacts.body[:count][found]
-        point = np.einsum("csji,csj->csi", _rotation(state, body), contacts.arm[:count][found])
+        found = np.flatnonzero(contacts.separation[:count] < -limit)
+        found = found[-contacts.separation[found] - allowance[contacts.slot[found]] > limit]
+        body = contacts.body[found]
+        point = np.einsum("csji,csj->csi", _rotation(state, body), contacts.arm[found])
         self._body = np.concatenate([self._body, body])
         self._point = np.concatenate([self._point, point])
-        self._normal = np.concatenate([self._normal, contacts.normal[:count][found]])
-        self._slot = np.concatenate([self._slot, contacts.slot[:count][found]])
+        self._normal = np.concatenate([self._normal, contacts.normal[found]])
+        self._slot = np.concatenate([self._slot, contacts.slot[found]])
 
     def write(self, state: BodyState, contacts: ContactSet, count: int) -> int:
         """Write them behind the contacts, where they are now, as far as there is room; returns how many."""

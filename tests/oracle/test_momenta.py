@@ -1,16 +1,20 @@
-"""What impulses add to the momenta of bodies: the sum over their contacts, however the bodies are divided."""
+"""What impulses add to the momenta of bodies: the sum over their contacts, in one part or in several."""
 
 import numpy as np
 import pytest
 import scenes
 import topple
-from topple.dynamics.contact_rows import sum_momenta
+from topple.dynamics.contact_rows import add_parts, sum_momenta
 from topple.jit import kernel
 
 
 @kernel
-def sum_of(contacts, rows, count, push, first, last, momentum):
-    sum_momenta(contacts, rows, count, push, first, last, momentum)
+def sum_of(contacts, rows, count, push, momentum, parts):
+    for part in range(parts):
+        first, last = count * part // parts, count * (part + 1) // parts
+        sum_momenta(contacts, rows, first, last, push, momentum[part])
+    for i in range(momentum[0].shape[0]):
+        add_parts(momentum, parts, i)
 
 
 @pytest.fixture(scope="module")
@@ -34,13 +38,7 @@ def test_momenta_are_sums_over_the_contacts(pipeline):
                 force = sign * push[c]
                 torque = np.cross(contacts.arm[c, side], force)
                 wrench[contacts.body[c, side]] += np.concatenate([force, torque])
-    found = []
-    for shares in (1, 2, 3):
-        momentum = np.full((n, 6), np.nan)
-        for k in range(shares):
-            first, last = n * k // shares, n * (k + 1) // shares
-            sum_of(contacts, pipeline.rows, count, push, first, last, momentum)
-        found.append(momentum)
-    np.testing.assert_allclose(found[0], wrench, rtol=1e-12, atol=1e-12)
-    np.testing.assert_array_equal(found[1], found[0])
-    np.testing.assert_array_equal(found[2], found[0])
+    momentum = np.full((n, 6), np.nan), np.full((n, 6), np.nan)
+    for parts in (1, 2):
+        sum_of(contacts, pipeline.rows, count, push, momentum, parts)
+        np.testing.assert_allclose(momentum[0], wrench, rtol=1e-12, atol=1e-12)
