@@ -57,13 +57,13 @@ from .impulse_settings import ImpulseSolver
 from .impulse_settle import IN_MOTION
 from .impulse_squeezed import follow_mean
 from .impulse_start import preload, start_at_rest
-from .island_parts import SMALLEST
 from .packed_contacts import packed_contacts
 
 REPAIR_ROUNDS, DEEP = 60, 0.7  # what is deeper than this part of the tolerance is repaired
 REPAIRED, IDLE_ROUNDS = 0.95, 6  # what is squeezed cannot be repaired: rounds that took no such part end it
 REST_SINK, SINK = 0.002, 0.05
 RELEASE_CHANGES = "kind", "inv_mass", "inv_inertia"  # of the model, where an animated body is released
+LEAST_SHARED = 1024  # contacts: the work of fewer is done before another thread has heard of it
 SOFTEST = 0.1  # compliance of a contact in units of its effective mass' inverse, where gravity is weak
 
 
@@ -187,7 +187,7 @@ class ImpulsePipeline:
     @property
     def _is_small(self) -> bool:
         """Whether the contacts are too few to share the work."""
-        return self.contact_count < 2 * SMALLEST
+        return self.contact_count < LEAST_SHARED
 
     @property
     def _parts(self) -> int:
@@ -440,7 +440,7 @@ class ImpulsePipeline:
             )  # fmt: skip
 
     def _check_finite(self) -> None:
-        if not math.isfinite(np.vdot(self.state.c, self.state.c) + np.vdot(self.state.L, self.state.L)):
+        if not math.isfinite(self.state.c.sum() + self.state.L.sum()):
             bad = np.flatnonzero(~(np.isfinite(self.state.c) & np.isfinite(self.state.L)).all(axis=1))
             names = ", ".join(f"'{self.names[i]}'" for i in bad[:5])
             raise SolverError(
