@@ -42,7 +42,7 @@ LEADER = np.int64(0)  # typed: a literal would compile what it is passed to once
 LEFT, DONE, OVER, TASK, WORDS = 0, 16, 32, 48, 64
 NUMBERS, MOST_PIECES = 16, 64
 ONLY = np.int64(0)  # the task of a kernel that has but one
-FIRST, SECOND, THIRD = np.int64(0), np.int64(1), np.int64(2)  # those of one that has several
+FIRST, SECOND = np.int64(0), np.int64(1)  # those of one that has several
 # Looks in vain (some 10 ms; the serial work of a step takes 1 ms, seldom 5) after which a thread ends; or,
 # where something is up, leaves its board for a while: so long [s], and twice as long each time up to the
 # second.

@@ -34,7 +34,9 @@ MAX_SWEEPS = 60
 # In a round of more than MANY contacts sweeps end when none changes a velocity by more than this part of what
 # its group changed most, or after fewer sweeps: what is left still collides in the next round.
 MANY, SETTLED_OF_MANY, SWEEPS_OF_MANY = 64, 1e-4, 12
-EVEN = 0.9  # part of the largest speed lacking that the least of a pair is where its bodies meet flat
+# Bodies meet flat where the least speed lacking at a contact is so large a part of the largest, and an even
+# impulse changes as much as so large a part of what impulses at each contact alone would.
+EVEN, EFFECT = 0.9, 0.1
 
 
 class Round(NamedTuple):
@@ -174,22 +176,22 @@ def _response(kind, masses, body, force, turn):
 
 @inner
 def _begin_pair(kind, masses, now, first, last, velocity):
-    """Begin with the same normal impulse at all collisions of a pair, where they lack about as much speed."""
+    """Begin with the same normal impulse at all collisions of a pair, where its bodies meet flat."""
     a, b = now.body[first, 0], now.body[first, 1]
     va, vb = vec3.load_pair(velocity[a]), vec3.load_pair(velocity[b])
-    least, most, lacking = np.inf, 0.0, 0.0
+    least, most, lacking, alone = np.inf, 0.0, 0.0, 0.0
     force, turn_a, turn_b = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for i in range(first, last):
         row = now.row[i]
         n = (row[0], row[1], row[2])
         here = row[RATE] - vec3.dot(n, packed_velocity(row, va, vb))
-        least, most, lacking = min(least, here), max(most, here), lacking + here
+        least, most, lacking, alone = min(least, here), max(most, here), lacking + here, alone + row[K_N]
         force = vec3.add(force, n)
         turn_a = vec3.add(turn_a, vec3.cross((row[ARM_A], row[ARM_A + 1], row[ARM_A + 2]), n))
         turn_b = vec3.add(turn_b, vec3.cross((row[ARM_B], row[ARM_B + 1], row[ARM_B + 2]), n))
-    if least < EVEN * most:
-        return
     response = _response(kind, masses, a, force, turn_a) + _response(kind, masses, b, force, turn_b)
+    if least < EVEN * most or response <= EFFECT * alone:
+        return
     for i in range(first, last):
         now.impulse[i, 0] = lacking / response
         push(kind, masses, now, i, (now.impulse[i, 0], 0.0, 0.0), 1.0, velocity)

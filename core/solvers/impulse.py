@@ -440,8 +440,10 @@ class ImpulsePipeline:
             )  # fmt: skip
 
     def _check_finite(self) -> None:
-        if not math.isfinite(self.state.c.sum() + self.state.L.sum()):
-            bad = np.flatnonzero(~(np.isfinite(self.state.c) & np.isfinite(self.state.L)).all(axis=1))
+        if math.isfinite(self.state.c.sum() + self.state.L.sum()):
+            return
+        bad = np.flatnonzero(~(np.isfinite(self.state.c) & np.isfinite(self.state.L)).all(axis=1))
+        if len(bad):  # or the sums only are too large
             names = ", ".join(f"'{self.names[i]}'" for i in bad[:5])
             raise SolverError(
                 f"bodies {names} have no finite motion at {self.time:.6g} s; look for extreme masses, "

@@ -53,8 +53,9 @@ def advance_bodies(
     Args:
         gravity: Of each body [m/s^2], shape (n, 3).
         impulse: Of each contact, world axes, for the next step [N s], shape (c, 3): written.
-        push, change: Scratch (c, 3), and a tuple of scratch (n, 6), one for each of so many parts of the
-        parts: contacts, which do not depend on the number of threads, as sums would.
+        push: Scratch (c, 3).
+        change: A tuple of scratch (n, 6), one for each part of the contacts.
+        parts: How many of these; they must not depend on the number of threads, or sums would.
         energy_out: Kinetic energy of every body that forces move, before the impulses [J], shape (n,).
         shares: In how many parts the bodies are divided.
         board, thread: See `crew`: several threads share the contacts, then the bodies.

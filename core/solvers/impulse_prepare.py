@@ -140,9 +140,9 @@ def prepare_contacts(
         solve: What is remembered of the last step.
         swept: How the island is divided that will be swept longest: written.
         push: Scratch (c, 3).
-        sums: A tuple of (bodies, 6), one for each of so many parts of the contacts. To the first are written
-            the velocity changes by the impulses.
-        parts: How many; they do not depend on the number of threads, as sums would.
+        sums: A tuple of (bodies, 6), one for each part of the contacts; the velocity changes by the impulses
+            are written to the first.
+        parts: How many of these; they must not depend on the number of threads, or sums would.
         lasting_out: Whether they act on a body all through the step, shape (bodies,).
         shares: In how many parts the bodies are divided.
         board, thread: See `crew`: while one thread groups the contacts others fill rows.
