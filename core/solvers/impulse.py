@@ -139,8 +139,7 @@ class ImpulsePipeline:
         self.sums = self.net, self.end_velocity
         self.lasting, self.at_rest = np.ones(n, bool), np.zeros(n, bool)
         self.reach_by_thread, self.own_reach = np.zeros((self.crew.threads, n)), np.zeros(n)
-        self.reach = self.reach_by_thread[LEADER]  # the result
-        self.contacts, self.rows = empty_contacts(n), empty_rows(n)
+        self.reach, self.contacts, self.rows = self.reach_by_thread[LEADER], empty_contacts(n), empty_rows(n)
         self.solve = solve_scratch(packed_contacts(n, n))
         self.contact_count = 0
         self._grow()
@@ -150,7 +149,7 @@ class ImpulsePipeline:
         self.max_penetration = 0.0
         self.unresolved: list[tuple[float, int, float]] = []
         self._step_length, self._may_sleep = 0.0, False
-        self.forgives = True  # any overlap of the start, as far as is known
+        self.forgives = True  # some overlap of the start, as far as is known
 
     def _grow(self) -> None:
         """Make room for more contact points; keeps rows and the witness counters."""
@@ -442,7 +441,7 @@ class ImpulsePipeline:
     def _check_finite(self) -> None:
         if math.isfinite(self.state.c.sum() + self.state.L.sum()):
             return
-        bad = np.flatnonzero(~(np.isfinite(self.state.c) & np.isfinite(self.state.L)).all(axis=1))
+        bad = np.flatnonzero(~np.isfinite(self.state.c + self.state.L).all(axis=1))
         if len(bad):  # or the sums only are too large
             names = ", ".join(f"'{self.names[i]}'" for i in bad[:5])
             raise SolverError(
