@@ -7,7 +7,7 @@ velocities w of the step,
     p_t = before_t - u_t / compliance, at most mu p_n long,
 
 and the step is the minimum over w of 1/2 (w - w0)' M (w - w0) + the springs' potentials, convex
-while the friction limits stand still; they follow the normal impulses from one solution to the next.
+while the friction limits stand still; they follow the normal impulses from one iteration to the next.
 At rest the velocities of the last step are the solution already: the step costs one gradient.
 
 Source: Bender & Schmitt 2006, section 3.2, for the conditions; Todorov 2014, *Convex and analytically
@@ -37,7 +37,6 @@ from .newton_matrix import (
     HOLDS,
     OPEN,
     SLIPS,
-    UNLIMITED,
     assemble,
     friction_limit,
     is_pressed,
@@ -50,10 +49,12 @@ FULL_STEP = 0.5  # a whole step that cuts the error to this part needs no line s
 REUSE = 0.2  # the factor is kept while an iteration cuts the error to this part
 # Without an iteration no more than this part of the accuracy is left, which is what one would leave.
 CLEAN = 1e-3
-# Friction limits follow the normal impulses after so many iterations, or sooner where these have converged,
-# and so often in one step. Where the two have not met by then (bodies jammed by their own friction), the
-# last solution stands: no penetration, friction a round late.
-FOLLOW, LIMIT_ROUNDS = 4, 16
+# Friction limits follow the normal impulses so many times in one solution. A limit that turns back has gone
+# too far: friction presses, too, and a contact may open and close, slip and hold in turn for ever. Each time
+# it turns it follows by half as much, TURNS times at most, and by twice as much where it goes on. Where the
+# two have not met by then (bodies jammed by their own friction), the last solution stands: no penetration,
+# friction an iteration late.
+LIMIT_ROUNDS, TURNS = 40, 3
 # A contact that slips resists across its slip only. A step that goes by this ends early, where hundreds of
 # others begin to slip or to hold. So contacts are given a part of that resistance along their slip, too: all
 # of it, by which no step goes too far (the friction's potential lies below that parabola), at first and
@@ -77,15 +78,15 @@ class NewtonScratch(NamedTuple):
     step: np.ndarray  # (bodies, 6) Newton step
     limit: np.ndarray  # [N s] (c,) friction limit of the last iterate
     grip: np.ndarray  # (c,) OPEN, SLIPS or HOLDS: what the first step takes the contact for
+    turn: np.ndarray  # (c,) +-1 by whether the limit last rose, further from 0 by one for each turn back
 
 
 def newton_scratch(body_count: int, contact_capacity: int) -> NewtonScratch:
     """Scratch for so many bodies and contacts."""
     by_contact, by_body = ((contact_capacity,), float), ((body_count, 6), float)
+    small = (contact_capacity,), np.int8
     return NewtonScratch(
-        *scratch_tables(
-            by_contact, by_body, by_body, by_body, by_body, by_contact, ((contact_capacity,), np.int8)
-        )
+        *scratch_tables(by_contact, by_body, by_body, by_body, by_body, by_contact, small, small)
     )
 
 
@@ -103,21 +104,39 @@ def spring_impulse(rows, c, u, scratch, glued):
     return normal, p1 * shorter, p2 * shorter
 
 
+@inlined
+def _limit_by_impulse(rows, c):
+    """Friction limit of contact `c` by its normal impulse in `rows.impulse` [N s].
+
+    A contact whose friction stands at its dynamic limit slips; others are held by static friction.
+    """
+    p = rows.impulse[c]
+    slips = math.sqrt(p[1] * p[1] + p[2] * p[2]) >= rows.friction[c, 1] * p[0] * (1.0 - 1e-6)
+    return rows.friction[c, 1 if slips else 0] * p[0]
+
+
 @inner
 def set_limits(rows, islands, island, limit):
-    """Friction limits from the normal impulses now in `rows.impulse`.
-
-    A contact whose friction stood at its dynamic limit slips; others are held by static friction.
-    """
+    """Friction limits from the normal impulses now in `rows.impulse`."""
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
-        p = rows.impulse[c]
-        friction = math.sqrt(p[1] * p[1] + p[2] * p[2])
-        if limit[c] == UNLIMITED:
-            slips = friction > rows.friction[c, 0] * p[0]
-        else:
-            slips = friction >= rows.friction[c, 1] * p[0] * (1.0 - 1e-6)
-        limit[c] = rows.friction[c, 1 if slips else 0] * p[0]
+        limit[c] = _limit_by_impulse(rows, c)
+
+
+@inner
+def _follow_limits(rows, islands, island, first, scratch):
+    """Let friction limits follow the normal impulses now in `rows.impulse`: all the way the `first` time."""
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        rise, turns = _limit_by_impulse(rows, c) - scratch.limit[c], 0
+        if not first:
+            turns = abs(scratch.turn[c]) - 1
+            if scratch.turn[c] * rise < 0.0:
+                turns = min(turns + 1, TURNS)
+            else:
+                turns = max(turns - 1, 0)
+        scratch.limit[c] += 0.5**turns * rise
+        scratch.turn[c] = turns + 1 if rise >= 0.0 else -turns - 1
 
 
 @inner
@@ -130,20 +149,6 @@ def _note_grips(rows, islands, island, grip):
             grip[c] = OPEN
         else:
             grip[c] = HOLDS if p[1] * p[1] + p[2] * p[2] < most * most else SLIPS
-
-
-@inner
-def _let_hold(rows, islands, island, limit):
-    """Lift the limit from every contact that held in the last step.
-
-    Which of them slip shows in the solution. Where the guess slips everywhere, as after a blow, the
-    iteration would else find out for one contact after the other that it holds.
-    """
-    for i in range(islands.start[island], islands.start[island + 1]):
-        c = islands.order[i]
-        p = rows.before[c]
-        if math.sqrt(p[1] * p[1] + p[2] * p[2]) < rows.friction[c, 1] * p[0] * (1.0 - 1e-6):
-            limit[c] = UNLIMITED
 
 
 @inlined
@@ -389,16 +394,16 @@ def _iterate(
 ):  # fmt: skip
     """Newton's method from the error at hand; what `solve_island` returns."""
     most = MOST_ITERATIONS if complete else MOST_IN_HEAPS
-    iterations, rounds, since = 0, 0, 0
+    iterations, rounds = 0, 0
     along, enough, factored = 1.0, CLEAN * accuracy, False
     while iterations < most:
-        if (error <= enough or since >= FOLLOW) and rounds < LIMIT_ROUNDS:
-            set_limits(rows, islands, island, scratch.limit)
+        if (error <= enough or iterations > 0) and rounds < LIMIT_ROUNDS:
+            _follow_limits(rows, islands, island, rounds == 0, scratch)
             error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch, AS_SPRINGS)
-            rounds, since = rounds + 1, 0
+            rounds += 1
         if error <= enough:
             break
-        iterations, since, enough = iterations + 1, since + 1, accuracy
+        iterations, enough = iterations + 1, accuracy
         if not factored:
             assemble(
                 masses, contacts, rows, islands, island, velocity, scratch, along, AS_SPRINGS, pattern, matrix
@@ -456,9 +461,6 @@ def solve_island(masses, contacts, rows, islands, island, accuracy, patient, vel
             masses, contacts, rows, islands, island, error, pattern, complete, matrix, blocks, solution,
             work, velocity, scratch,
         )  # fmt: skip
-    if error > accuracy:
-        _let_hold(rows, islands, island, scratch.limit)
-        error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch, AS_SPRINGS)
     return _iterate(
         masses, contacts, rows, islands, island, accuracy, error, pattern, complete, matrix, blocks, solution,
         work, slip, velocity, scratch,

@@ -10,7 +10,7 @@ from topple.dynamics.contact_rows import PUSH
 from topple.dynamics.packed_rows import K_N, K_T, WIDTH, friction_step, normal_step
 from topple.jit import kernel
 from topple.solvers.impulse import ImpulsePipeline, build_pipeline
-from topple.solvers.impulse_islands import UNSETTLED
+from topple.solvers.impulse_islands import NEWTON, UNSETTLED
 from topple.solvers.packed_contacts import pack_contact
 
 STEP = 1.0 / 240.0  # [s]
@@ -171,3 +171,23 @@ def test_a_heap_of_hundreds_calms_down(figure):
         simulation.advance(0.1)
         ways.append(np.median(np.linalg.norm(simulation.state.position - before, axis=1)))
     figure("way in .1 s, median", np.median(ways), 1e-4, "m")
+
+
+@pytest.mark.slow
+def test_a_wide_heap_finds_its_equilibrium(figure):
+    """800 cubes in a heap come to rest, and lie exactly still: the equilibrium they end in is found at once.
+
+    Friction limits that follow the normal impulses all the way turn back and forth with some of them, round
+    after round: that took ten steps of 64 iterations and more, and some heaps never came to rest.
+    """
+    simulation = topple.Simulation(scenes.wide_heap(800), topple.ImpulseSolver(sleeping=False))
+    pipeline, iterations = simulation._pipeline, 0
+    while simulation.time < 15.0 and pipeline.solve.held.sum() < 800:
+        pipeline.step(STEP)
+        if pipeline.solve.settles.sum() > 400:
+            iterations += pipeline.solve_report[NEWTON]
+    assert pipeline.solve.held.sum() == 800
+    figure("iterations that find the equilibrium", iterations, 200.0)
+    before = simulation.state.position.copy()
+    simulation.advance(0.5)
+    figure("creep in half a second", np.abs(simulation.state.position - before).max(), 0.0, "m")
