@@ -116,6 +116,9 @@ CALM = 2.0
 # Where that is finer than in fast motion they may be so many times as many as allowed: the sooner the heap
 # lies still, the fewer its steps take.
 OF_MOTION, PATIENCE = 0.3, 4
+# But no less than this part of the way in a step at which bodies count as at rest: a quarter of it kept
+# groups of cubes in a heap swinging by some 10 um, without end.
+OF_REST = 0.1
 # Velocity error that Newton's method leaves, times the step, in parts of the tolerance.
 NEWTON_ACCURACY = 1e-3
 NEWTON_ROUNDS = 4
@@ -236,7 +239,7 @@ def sweep_islands(
             only, enough = True, ENOUGH_IN_MOTION * tolerance
             typical = typical_contact(contacts, islands.order, first, last, mean)
             if gravity_speed > 0.0:  # or it would never be at rest
-                settled = min(settled, 0.25 * REST_SPEED * gravity_speed * h)
+                settled = min(settled, OF_REST * REST_SPEED * gravity_speed * h)
             settled = min(max(settled, OF_MOTION * h * typical), enough)
             most = max_sweeps if settled == enough else PATIENCE * max_sweeps
         elif last - first > MANY and not calm:
