@@ -55,6 +55,9 @@ CLEAN = 1e-3
 # two have not met by then (bodies jammed by their own friction), the last solution stands: no penetration,
 # friction an iteration late.
 LIMIT_ROUNDS, TURNS = 40, 3
+# Of four corners on a slope the upper two bear less, and reach their limit first, while the others still hold
+# the body: what slips by so little holds as before, or one corner after the other would let go.
+SLID = 2.0
 # A contact that slips resists across its slip only. A step that goes by this ends early, where hundreds of
 # others begin to slip or to hold. So contacts are given a part of that resistance along their slip, too: all
 # of it, by which no step goes too far (the friction's potential lies below that parabola), at first and
@@ -104,31 +107,40 @@ def spring_impulse(rows, c, u, scratch, glued):
     return normal, p1 * shorter, p2 * shorter
 
 
-@inlined
-def _limit_by_impulse(rows, c):
-    """Friction limit of contact `c` by its normal impulse in `rows.impulse` [N s].
-
-    A contact whose friction stands at its dynamic limit slips; others are held by static friction.
-    """
-    p = rows.impulse[c]
-    slips = math.sqrt(p[1] * p[1] + p[2] * p[2]) >= rows.friction[c, 1] * p[0] * (1.0 - 1e-6)
-    return rows.friction[c, 1 if slips else 0] * p[0]
-
-
 @inner
 def set_limits(rows, islands, island, limit):
-    """Friction limits from the normal impulses now in `rows.impulse`."""
+    """Friction limits of contacts that hold, by the normal impulses now in `rows.impulse`."""
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
-        limit[c] = _limit_by_impulse(rows, c)
+        limit[c] = rows.friction[c, 0] * rows.impulse[c, 0]
+
+
+@inlined
+def _wanted_limit(contacts, rows, c, velocity):
+    """Friction limit of contact `c` by its normal impulse in `rows.impulse` [N s].
+
+    That of dynamic friction where the contact slips, which is where its spring would pull by SLID times what
+    static friction holds.
+    """
+    holds, slips = rows.friction[c, 0] * rows.impulse[c, 0], rows.friction[c, 1] * rows.impulse[c, 0]
+    if slips == holds:
+        return holds
+    u = in_frame(contacts, c, relative_velocity(velocity, contacts, c))
+    stiffness = stiffnesses(rows, c)[0]
+    p1, p2 = rows.before[c, 1] - u[1] * stiffness, rows.before[c, 2] - u[2] * stiffness
+    return slips if p1 * p1 + p2 * p2 > SLID * SLID * holds * holds else holds
 
 
 @inner
-def _follow_limits(rows, islands, island, first, scratch):
-    """Let friction limits follow the normal impulses now in `rows.impulse`: all the way the `first` time."""
+def _follow_limits(contacts, rows, islands, island, first, velocity, scratch):
+    """Let friction limits follow the normal impulses now in `rows.impulse`: all the way the `first` time.
+
+    Args:
+        velocity: To which these belong, shape (bodies, 6).
+    """
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
-        rise, turns = _limit_by_impulse(rows, c) - scratch.limit[c], 0
+        rise, turns = _wanted_limit(contacts, rows, c, velocity) - scratch.limit[c], 0
         if not first:
             turns = abs(scratch.turn[c]) - 1
             if scratch.turn[c] * rise < 0.0:
@@ -398,7 +410,7 @@ def _iterate(
     along, enough, factored = 1.0, CLEAN * accuracy, False
     while iterations < most:
         if (error <= enough or iterations > 0) and rounds < LIMIT_ROUNDS:
-            _follow_limits(rows, islands, island, rounds == 0, scratch)
+            _follow_limits(contacts, rows, islands, island, rounds == 0, velocity, scratch)
             error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch, AS_SPRINGS)
             rounds += 1
         if error <= enough:

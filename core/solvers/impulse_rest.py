@@ -135,7 +135,7 @@ def _is_unchanged(masses, contacts, rows, islands, island, h, mean, accuracy, sl
         if vec3.dot(u, u) > slow * slow:
             return False, False
         any_collision = any_collision or rows.collision[c, 0] != 0.0
-        friction, limit = p[1] * p[1] + p[2] * p[2], rows.friction[c, 1] * p[0]
+        friction, limit = p[1] * p[1] + p[2] * p[2], rows.friction[c, 0] * p[0]
         if friction > limit * limit:
             K = contact_matrix(masses, contacts, c)
             if max(K[3], K[5]) * (math.sqrt(friction) - limit) > accuracy:

@@ -138,3 +138,21 @@ def test_sliding_not_tipping(over, slides, figure):
     way = np.linalg.norm(trajectory.position[-1, block] - trajectory.position[0, block])
     answer = 2.0 * G * (math.sin(angle) - 0.4 * math.cos(angle)) if slides else 0.0
     figure("way", way - answer, 5e-3 * answer if slides else 1e-4, "m")
+
+
+@pytest.mark.parametrize("time_step", [1e-3, 1.0 / 240.0])
+@pytest.mark.parametrize("slope", [0.35, 0.45, 0.55, 0.65])
+def test_static_and_dynamic_friction_on_a_ramp(slope, time_step, figure):
+    """A block with static friction .6, dynamic .3 sticks where tan a < .6; else a = g (sin a - .3 cos a).
+
+    Coulomb. Corners that bear less reach their limit before the block does.
+    """
+    angle = math.atan(slope)
+    scene = scenes.block_on_ramp(angle=angle, friction=0.6, friction_dynamic=0.3)
+    trajectory = topple.simulate(scene, seconds=1.5, solver=topple.ImpulseSolver(time_step=time_step))
+    way = np.linalg.norm(trajectory.position[-1, 1] - trajectory.position[0, 1])
+    if slope < 0.6:
+        figure("creep", way, 1e-4, "m")
+    else:
+        slid = 0.5 * 9.81 * (math.sin(angle) - 0.3 * math.cos(angle)) * 1.5**2
+        figure("way", way / slid - 1.0, 5e-3)
