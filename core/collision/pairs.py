@@ -36,6 +36,7 @@ class PairTable(NamedTuple):
     allowance: np.ndarray  # [m] (slots,) overlap still forgiven: see narrow_phase.py
     carrier: np.ndarray  # (slots,) whose rotation turns the normals of its points: CARRIED_BY_...
     stiffening: np.ndarray  # (slots,) how much stiffer than others its contacts are: see contact_rows.py
+    slips: np.ndarray  # (slots,) whether its bodies slipped on each other in the last step
     room: np.ndarray  # (slots,) where the contact points are, -1 where there are none
     free_room: np.ndarray  # (rooms,) stack of free rooms
     feature: np.ndarray  # (rooms, 4) feature ids of the contact points
@@ -61,6 +62,7 @@ def empty_pairs(capacity: int, rooms: int) -> PairTable:
         allowance=table(capacity),
         carrier=table(capacity, np.int8),
         stiffening=table_of(1.0, capacity),
+        slips=table(capacity, np.bool_),
         room=table_of(-1, capacity, np.int32),
         free_room=table(rooms, np.int32),
         feature=table((rooms, 4), np.int64),
@@ -172,7 +174,7 @@ def add_pair(pairs, a, b):
     pairs.axis[slot, 0], pairs.axis[slot, 1], pairs.axis[slot, 2] = 0.0, 0.0, 0.0
     pairs.point_count[slot] = 0
     pairs.way[slot] = -np.inf
-    pairs.allowance[slot], pairs.stiffening[slot] = 0.0, 1.0
+    pairs.allowance[slot], pairs.stiffening[slot], pairs.slips[slot] = 0.0, 1.0, False
     return STATUS_OK
 
 

@@ -249,12 +249,16 @@ def settle_movers(pairs, owner, movers):
 
 
 @kernel
-def store_impulses(contacts, impulse, count, unchanged, jammed, pairs):
-    """Keep the impulse (c, 3) of each contact that has changed for the next step; of a jammed body, none."""
+def store_impulses(contacts, impulse, slips, count, unchanged, jammed, pairs):
+    """Keep the impulse (c, 3) of each contact that has changed for the next step, and whether it slips (c,).
+
+    Of a jammed body no impulse is kept.
+    """
     for c in range(count):
         if unchanged[c]:
             continue
         kept = pairs.impulse[pairs.room[contacts.slot[c]], contacts.place[c]]
+        pairs.slips[contacts.slot[c]] = slips[c]
         forget = jammed[contacts.body[c, 0]] or jammed[contacts.body[c, 1]]
         for m in range(3):
             kept[m] = 0.0 if forget else impulse[c, m]

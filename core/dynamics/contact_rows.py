@@ -29,6 +29,7 @@ class ContactRows(NamedTuple):
 
     K_nn: np.ndarray  # [1/kg] (c,) inverse effective mass along the normal
     friction: np.ndarray  # (c, 2) static, dynamic
+    slips: np.ndarray  # (c,) whether dynamic friction is what acts: see impulse_slip.py
     impulse: np.ndarray  # [N s] (c, 3) impulse on a by lasting contact
     collision: np.ndarray  # [N s] (c, 3) impulse on a by collisions
     before: np.ndarray  # [N s] (c, 3) impulse of the last step, where the contact lasts
@@ -47,6 +48,7 @@ def empty_rows(capacity: int) -> ContactRows:
     return ContactRows(
         K_nn=table(capacity),
         friction=table((capacity, 2)),
+        slips=table(capacity, np.bool_),
         impulse=impulse,
         collision=collision,
         before=before,
@@ -184,6 +186,7 @@ def fill_rows(friction, masses, contacts, slots, places, first, last, pairs, mul
     """
     for c in range(first, last):
         slot, place = slots[c], places[c]
+        rows.slips[c] = pairs.slips[slot]
         last_impulse = vec3.load(pairs.impulse[pairs.room[slot]], place)
         if rows.kept[c]:
             rows.impulse[c, 0] = max(vec3.dot(vec3.load(contacts.normal, c), last_impulse), 0.0)
@@ -203,6 +206,12 @@ def fill_rows(friction, masses, contacts, slots, places, first, last, pairs, mul
         rows.gap[c] = contacts.separation[c] + pairs.allowance[slot]
         for k in range(3):
             rows.collision[c, k] = 0.0
+
+
+@inlined
+def friction_of(rows, c):
+    """The coefficient of friction that acts at contact `c`."""
+    return rows.friction[c, 1] if rows.slips[c] else rows.friction[c, 0]
 
 
 @inlined

@@ -28,8 +28,8 @@ WIDTH = 32
 
 
 @inner
-def pack_row(masses, contacts, rows, c, s, unit, row):
-    """Pack contact `c`, but for its spring along the normal and the anchor.
+def pack_row(masses, contacts, c, s, unit, row):
+    """Pack contact `c`, but for its spring along the normal, the anchor and friction.
 
     Args:
         s: Compliance of its spring across the normal [1/kg].
@@ -47,7 +47,6 @@ def pack_row(masses, contacts, rows, c, s, unit, row):
     row[SPRING] = s
     row[STICK_11], row[STICK_12], row[STICK_22] = k22 / det, -k12 / det, k11 / det
     row[SLIP_STEP] = 2.0 / (k11 + k22 + math.sqrt((k11 - k22) ** 2 + 4.0 * k12 * k12))
-    row[STATIC], row[DYNAMIC] = rows.friction[c, 0], rows.friction[c, 1]
     row[K_N], row[K_T] = unit * K[0], unit * max(K[3], K[5])
 
 
@@ -55,6 +54,12 @@ def pack_row(masses, contacts, rows, c, s, unit, row):
 def pack_normal(K_nn, g, rate, row):
     """Pack the spring along the normal, and the least normal velocity [m/s]."""
     row[RATE], row[GIVE], row[INVERSE] = rate, g, 1.0 / (K_nn + g)
+
+
+@inlined
+def pack_friction(static, dynamic, row):
+    """Pack the coefficients of friction."""
+    row[STATIC], row[DYNAMIC] = static, dynamic
 
 
 @inlined

@@ -5,7 +5,7 @@ Symbols as in contact_rows.py.
 Source: Bender & Schmitt 2006, section 3.1 (the matrix K).
 """
 
-from ..dynamics.contact_rows import PUSH
+from ..dynamics.contact_rows import PUSH, friction_of
 from ..dynamics.packed_rows import (
     ANCHOR_1,
     ANCHOR_2,
@@ -47,7 +47,7 @@ def enter_lane(contacts, rows, c, u, normal_spring, row, lane):
     s = PUSH * rows.compliance[c]
     row[SPRING, lane] = s
     row[ANCHOR_1, lane], row[ANCHOR_2, lane] = s * rows.before[c, 1], s * rows.before[c, 2]
-    row[STATIC, lane], row[DYNAMIC, lane] = rows.friction[c, 0], rows.friction[c, 1]
+    row[STATIC, lane] = row[DYNAMIC, lane] = friction_of(rows, c)
 
 
 @inlined

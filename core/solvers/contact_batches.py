@@ -16,7 +16,6 @@ from ..dynamics.packed_rows import (
     ANCHOR_2,
     ARM_A,
     ARM_B,
-    DYNAMIC,
     FRAME,
     GIVE,
     INVERSE,
@@ -234,7 +233,7 @@ def _go_on(batches, i, beta):
 
 @inlined
 def _friction_step(row, u1, u2, change, p1, p2, normal):
-    """Friction impulses after one step: `friction_step` of packed_rows.py, in eight lanes."""
+    """Friction impulses after one step: `friction_step` of packed_rows.py in eight lanes, by STATIC alone."""
     spring = load(row, SPRING)
     u1 = u1 + load(row, K_T1) * change + (spring * p1 - load(row, ANCHOR_1))
     u2 = u2 + load(row, K_T2) * change + (spring * p2 - load(row, ANCHOR_2))
@@ -242,7 +241,6 @@ def _friction_step(row, u1, u2, change, p1, p2, normal):
     q1, q2 = p1 - (load(row, STICK_11) * u1 + s12 * u2), p2 - (s12 * u1 + load(row, STICK_22) * u2)
     limit = load(row, STATIC) * normal
     slips = q1 * q1 + q2 * q2 > limit * limit
-    limit = load(row, DYNAMIC) * normal
     r1, r2 = p1 - slip_step * u1, p2 - slip_step * u2
     square = r1 * r1 + r2 * r2
     shorter = choose(square > limit * limit, limit / root(square), fill(1.0))

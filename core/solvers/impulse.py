@@ -401,8 +401,8 @@ class ImpulsePipeline:
         """Remember the impulses of the contacts with their pairs."""
         self.call(
             store_impulses,
-            self.contacts, self.impulse, self.contact_count, self.rows.kept, self.solve.jammed,
-            self.broad_phase.pairs,
+            self.contacts, self.impulse, self.rows.slips, self.contact_count, self.rows.kept,
+            self.solve.jammed, self.broad_phase.pairs,
         )  # fmt: skip
 
     def repair_positions(self, h: float) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 from ..crew import LEADER, TASK, next_piece, piece_done, put_up, wait_for_all
 from ..dynamics.body_state import DYNAMIC
 from ..dynamics.contact_rows import combine, in_frame, relative_velocity
-from ..dynamics.packed_rows import ANCHOR_1, ANCHOR_2, pack_normal, pack_row
+from ..dynamics.packed_rows import ANCHOR_1, ANCHOR_2, pack_friction, pack_normal, pack_row
 from ..jit import inlined, inner, kernel
 from ..math3 import vec3
 from ..tables import scratch_tables
@@ -177,7 +177,8 @@ def _aim(surfaces, plan, masses, contacts, rows, now, i, h, rest_speed, scratch)
         surfaces, contacts, rows, c, h, rest_speed, LEAST_RESTITUTION, now, scratch
     )  # fmt: skip
     smooth = in_frame(contacts, c, relative_velocity(plan.change, contacts, c))
-    pack_row(masses, contacts, rows, c, 0.0, 1.0, row)
+    pack_row(masses, contacts, c, 0.0, 1.0, row)
+    pack_friction(rows.friction[c, 0], rows.friction[c, 1], row)
     restitution = _restitution(surfaces, contacts, c)
     pack_normal(rows.K_nn[c], 0.0, -restitution * speed - smooth[0] * time / h, row)
     row[ANCHOR_1], row[ANCHOR_2] = -smooth[1] * time / h, -smooth[2] * time / h

@@ -36,6 +36,7 @@ from .impulse_settle import (
     shorten_step,
     take_inertia_in,
 )
+from .impulse_slip import SLIP_ROUNDS, let_slip, note_holding
 from .impulse_squeezed import give_way
 from .impulse_sweeps import (
     BENT,
@@ -245,11 +246,14 @@ def sweep_islands(
         elif last - first > MANY and not calm:
             enough, most = ENOUGH_OF_MANY * tolerance, max_sweeps
         worst = enough if heap and not calm else settled
-        residual, sweeps = sweep_island(
-            masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS, settled, worst,
-            most, solve.gap, packed, mean, board,
-        )  # fmt: skip
-        report[SWEEPS] += sweeps
+        for _ in range(SLIP_ROUNDS):
+            residual, sweeps = sweep_island(
+                masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS, settled, worst,
+                most, solve.gap, packed, mean, board,
+            )  # fmt: skip
+            report[SWEEPS] += sweeps
+            if (residual > enough and not only) or not let_slip(contacts, rows, islands, island):
+                break
         if residual <= enough or only:
             solve.outcome[island] = DONE
         if only and residual > enough:
@@ -319,6 +323,7 @@ def newton_islands(
         if solve.outcome[island] == DONE:
             continue
         copy_solution(islands, island, mean, rows.impulse, solve.found, solve.impulse)
+        slip_rounds = 0
         still = may_settle(contacts, islands, island, gravity_speed, plan, solve)
         static = settling and still
         while True:
@@ -328,7 +333,12 @@ def newton_islands(
                 masses, contacts, rows, islands, island, h, tolerance, accuracy, sink,
                 still or not settling, static, mean, solve, report,
             )  # fmt: skip
-            if not static or settle(
+            if not static:
+                slip_rounds += 1
+                if let_slip(contacts, rows, islands, island) and slip_rounds < SLIP_ROUNDS:
+                    continue
+                break
+            if settle(
                 contacts, rows, islands, island, h, gravity_speed, tolerance, equilibrium, error, mean, solve
             ):
                 break
@@ -417,3 +427,5 @@ def solve_contacts(
         masses, contacts, rows, islands, island_count, plan, h, 2.0 * tolerance, max_sweeps, solve,
         packed, end_velocity, board,
     )  # fmt: skip
+    for island in range(island_count):
+        note_holding(contacts, rows, islands, island)

@@ -22,6 +22,7 @@ import numpy as np
 
 from ..dynamics.contact_rows import (
     contact_frame,
+    friction_of,
     in_frame,
     relative_velocity,
     stiffnesses,
@@ -55,9 +56,6 @@ CLEAN = 1e-3
 # two have not met by then (bodies jammed by their own friction), the last solution stands: no penetration,
 # friction an iteration late.
 LIMIT_ROUNDS, TURNS = 40, 3
-# Of four corners on a slope the upper two bear less, and reach their limit first, while the others still hold
-# the body: what slips by so little holds as before, or one corner after the other would let go.
-SLID = 2.0
 # A contact that slips resists across its slip only. A step that goes by this ends early, where hundreds of
 # others begin to slip or to hold. So contacts are given a part of that resistance along their slip, too: all
 # of it, by which no step goes too far (the friction's potential lies below that parabola), at first and
@@ -112,35 +110,15 @@ def set_limits(rows, islands, island, limit):
     """Friction limits of contacts that hold, by the normal impulses now in `rows.impulse`."""
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
-        limit[c] = rows.friction[c, 0] * rows.impulse[c, 0]
-
-
-@inlined
-def _wanted_limit(contacts, rows, c, velocity):
-    """Friction limit of contact `c` by its normal impulse in `rows.impulse` [N s].
-
-    That of dynamic friction where the contact slips, which is where its spring would pull by SLID times what
-    static friction holds.
-    """
-    holds, slips = rows.friction[c, 0] * rows.impulse[c, 0], rows.friction[c, 1] * rows.impulse[c, 0]
-    if slips == holds:
-        return holds
-    u = in_frame(contacts, c, relative_velocity(velocity, contacts, c))
-    stiffness = stiffnesses(rows, c)[0]
-    p1, p2 = rows.before[c, 1] - u[1] * stiffness, rows.before[c, 2] - u[2] * stiffness
-    return slips if p1 * p1 + p2 * p2 > SLID * SLID * holds * holds else holds
+        limit[c] = friction_of(rows, c) * rows.impulse[c, 0]
 
 
 @inner
-def _follow_limits(contacts, rows, islands, island, first, velocity, scratch):
-    """Let friction limits follow the normal impulses now in `rows.impulse`: all the way the `first` time.
-
-    Args:
-        velocity: To which these belong, shape (bodies, 6).
-    """
+def _follow_limits(rows, islands, island, first, scratch):
+    """Let friction limits follow the normal impulses now in `rows.impulse`: all the way the `first` time."""
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
-        rise, turns = _wanted_limit(contacts, rows, c, velocity) - scratch.limit[c], 0
+        rise, turns = friction_of(rows, c) * rows.impulse[c, 0] - scratch.limit[c], 0
         if not first:
             turns = abs(scratch.turn[c]) - 1
             if scratch.turn[c] * rise < 0.0:
@@ -156,7 +134,7 @@ def _note_grips(rows, islands, island, grip):
     """Note how contacts push, by the impulses now in `rows.impulse`."""
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
-        p, most = rows.impulse[c], rows.friction[c, 1] * rows.impulse[c, 0] * (1.0 - 1e-6)
+        p, most = rows.impulse[c], friction_of(rows, c) * rows.impulse[c, 0] * (1.0 - 1e-6)
         if p[0] <= 0.0:
             grip[c] = OPEN
         else:
@@ -410,7 +388,7 @@ def _iterate(
     along, enough, factored = 1.0, CLEAN * accuracy, False
     while iterations < most:
         if (error <= enough or iterations > 0) and rounds < LIMIT_ROUNDS:
-            _follow_limits(contacts, rows, islands, island, rounds == 0, velocity, scratch)
+            _follow_limits(rows, islands, island, rounds == 0, scratch)
             error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch, AS_SPRINGS)
             rounds += 1
         if error <= enough:

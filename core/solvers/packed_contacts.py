@@ -8,8 +8,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dynamics.contact_rows import PUSH, in_frame, normal_compliance, relative_velocity
-from ..dynamics.packed_rows import ANCHOR_1, ANCHOR_2, GIVE, INVERSE, RATE, WIDTH, pack_normal, pack_row
+from ..dynamics.contact_rows import PUSH, friction_of, in_frame, normal_compliance, relative_velocity
+from ..dynamics.packed_rows import (
+    ANCHOR_1,
+    ANCHOR_2,
+    GIVE,
+    INVERSE,
+    RATE,
+    WIDTH,
+    pack_friction,
+    pack_normal,
+    pack_row,
+)
 from ..jit import inlined, inner, merged
 from ..lanes import LANES, SINGLE
 from ..math3 import vec3
@@ -115,7 +125,8 @@ def _pack_gap(contacts, rows, c, h, push, u, row):
 def pack_contact(masses, contacts, rows, c, h, push, base, row):
     """Pack contact `c` for what sweeps add to the velocities `base` (bodies, 6)."""
     s, u = PUSH * rows.compliance[c], relative_velocity(base, contacts, c)
-    pack_row(masses, contacts, rows, c, s, h, row)
+    pack_row(masses, contacts, c, s, h, row)
+    pack_friction(friction_of(rows, c), friction_of(rows, c), row)
     _pack_gap(contacts, rows, c, h, push, u, row)
     slip = in_frame(contacts, c, u)
     row[ANCHOR_1], row[ANCHOR_2] = s * rows.before[c, 1] - slip[1], s * rows.before[c, 2] - slip[2]

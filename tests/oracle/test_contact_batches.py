@@ -150,7 +150,7 @@ def random_rows(random, count):
     for k in (GIVE, INVERSE, SLIP_STEP, STICK_11, STICK_22, K_N, K_T):
         row[:, k] = random.uniform(0.1, 0.5, count)
     row[:, STICK_12] = random.uniform(-0.05, 0.05, count)
-    row[:, STATIC], row[:, DYNAMIC] = 0.5, random.uniform(0.3, 0.5, count)
+    row[:, STATIC] = row[:, DYNAMIC] = random.uniform(0.3, 0.5, count)
     return row
 
 

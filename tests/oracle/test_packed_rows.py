@@ -16,6 +16,7 @@ from topple.dynamics.packed_rows import (
     WIDTH,
     friction_step,
     normal_step,
+    pack_friction,
     pack_normal,
     pack_row,
     packed_velocity,
@@ -46,7 +47,8 @@ def matrix_and_frame(masses, contacts, c, matrix_out, frame_out):
 @kernel
 def update(masses, contacts, rows, c, s, g, rate, anchor, va, vb, p, row, velocity_out, new_out, world_out):
     """Pack contact `c` and make one step."""
-    pack_row(masses, contacts, rows, c, s, 1.0, row)
+    pack_row(masses, contacts, c, s, 1.0, row)
+    pack_friction(rows.friction[c, 0], rows.friction[c, 1], row)
     pack_normal(rows.K_nn[c], g, rate, row)
     row[ANCHOR_1], row[ANCHOR_2] = anchor[0], anchor[1]
     u = packed_velocity(row, vec3.load_pair(va), vec3.load_pair(vb))

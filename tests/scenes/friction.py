@@ -29,20 +29,16 @@ def sliding_block(*, speed: float, friction: float, direction: float = 0.0) -> t
 
 
 def block_on_ramp(
-    *,
-    angle: float,
-    friction: float,
-    friction_dynamic: float | None = None,
-    size: tuple[float, float, float] = (1.0, 1.0, 0.25),
+    *, angle: float, friction: float, size: tuple[float, float, float] = (1.0, 1.0, 0.25)
 ) -> topple.Scene:
     """A block at rest on a plane that falls at `angle` [rad] towards +x; flat, if no size is given.
 
     A flat one slides before it tips (b / h = 4). Answer: sticks if and only if angle < atan(mu); else it
-    slides down with a = g (sin(angle) - mu_dynamic cos(angle)). One with b / h < mu tips at atan(b / h).
+    slides down with a = g (sin(angle) - mu cos(angle)). One with b / h < mu tips at atan(b / h).
     """
     normal = (math.sin(angle), 0.0, math.cos(angle))
     scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
-    scene.add(plane(normal, friction=friction, friction_dynamic=friction_dynamic))
+    scene.add(plane(normal, friction=friction))
     scene.add(
         topple.Body(
             "block",
@@ -51,7 +47,6 @@ def block_on_ramp(
             position=(0.5 * size[2] * normal[0], 0.0, 0.5 * size[2] * normal[2]),
             orientation=(math.cos(angle / 2), 0.0, math.sin(angle / 2), 0.0),
             friction=friction,
-            friction_dynamic=friction_dynamic,
         )
     )
     return scene

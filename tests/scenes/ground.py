@@ -21,18 +21,9 @@ def floor(size: float = 100.0, *, friction: float = 0.5, restitution: float = 0.
 
 
 def plane(
-    normal: tuple[float, float, float] = (0.0, 0.0, 1.0),
-    *,
-    friction: float = 0.5,
-    friction_dynamic: float | None = None,
-    restitution: float = 0.0,
+    normal: tuple[float, float, float] = (0.0, 0.0, 1.0), *, friction: float = 0.5, restitution: float = 0.0
 ) -> topple.Body:
     """A static half-space through the origin."""
     return topple.Body(
-        "plane",
-        topple.Plane(normal, 0.0),
-        kind="static",
-        friction=friction,
-        friction_dynamic=friction_dynamic,
-        restitution=restitution,
+        "plane", topple.Plane(normal, 0.0), kind="static", friction=friction, restitution=restitution
     )
