@@ -33,6 +33,7 @@ class ContactRows(NamedTuple):
     impulse: np.ndarray  # [N s] (c, 3) impulse on a by lasting contact
     collision: np.ndarray  # [N s] (c, 3) impulse on a by collisions
     before: np.ndarray  # [N s] (c, 3) impulse of the last step, where the contact lasts
+    turning: np.ndarray  # [m/s] (c, 2) slip by arms that turn, beyond the straight prediction
     compliance: np.ndarray  # [1/kg] (c,) of the contact's spring: 1 / (stiffness h^2)
     gap: np.ndarray  # [m] (c,) how far the contact may still close in this step
     kept: np.ndarray  # (c,) where impulses stay what they were: in islands that sleep, and others at rest
@@ -43,8 +44,10 @@ class ContactRows(NamedTuple):
 
 def empty_rows(capacity: int) -> ContactRows:
     """Rows with room for `capacity` contact points."""
-    by_three, by_one = ((capacity, 3), float), ((capacity,), float)
-    impulse, collision, before, compliance, gap = scratch_tables(by_three, by_three, by_three, by_one, by_one)
+    by_three, by_two, by_one = ((capacity, 3), float), ((capacity, 2), float), ((capacity,), float)
+    impulse, collision, before, turning, compliance, gap = scratch_tables(
+        by_three, by_three, by_three, by_two, by_one, by_one
+    )
     return ContactRows(
         K_nn=table(capacity),
         friction=table((capacity, 2)),
@@ -52,6 +55,7 @@ def empty_rows(capacity: int) -> ContactRows:
         impulse=impulse,
         collision=collision,
         before=before,
+        turning=turning,
         compliance=compliance,
         gap=gap,
         kept=table(capacity, np.bool_),
@@ -305,6 +309,15 @@ def add_parts(momentum, parts, i):
     for part in range(1, parts):
         for k in range(6):
             momentum[0][i, k] += momentum[part][i, k]
+
+
+@inlined
+def sticking_impulse(rows, c, u, stiffness):
+    """Friction impulse of contact `c` at the relative velocity u if it sticks, by its spring's stiffness."""
+    return (
+        rows.before[c, 1] - (u[1] + rows.turning[c, 0]) * stiffness,
+        rows.before[c, 2] - (u[2] + rows.turning[c, 1]) * stiffness,
+    )
 
 
 @inlined

@@ -13,7 +13,7 @@ import math
 
 from ..collision.contact_set import cores
 from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B
-from ..dynamics.contact_rows import relative_velocity, to_world
+from ..dynamics.contact_rows import in_frame, relative_velocity, to_world
 from ..jit import inlined, inner, kernel
 from ..math3 import mat3, quat, vec3
 
@@ -159,6 +159,80 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
             rows.gap[c] = gap_out[c] + correction
             again = again or abs(correction - old) > limit
     return again
+
+
+@inlined
+def _carrying(masses, body, n, w):
+    """The part of a rotation that takes a contact point of normal n along: not the roll of a round side."""
+    axis = vec3.load(masses.round_axis, body)
+    if axis[0] == 0.0 and axis[1] == 0.0 and axis[2] == 0.0:
+        return w
+    axis = mat3.transform(mat3.load(masses.R, body), axis)
+    along = vec3.dot(axis, n)
+    if along * along > LOWEST:  # on a flat end
+        return w
+    return vec3.subtract(w, vec3.scale(axis, vec3.dot(w, axis)))
+
+
+@inlined
+def _beyond_straight(w, r):
+    """How much farther than w x r a point at r gets by turning by w: (exp[w] - 1 - [w]) r, to w^7."""
+    square, straight = vec3.dot(w, w), vec3.cross(w, r)
+    inwards = 0.5 - square * (1.0 / 24.0 - square / 720.0)
+    less = square * (1.0 / 6.0 - square * (1.0 / 120.0 - square / 5040.0))
+    return vec3.subtract(vec3.scale(vec3.cross(w, straight), inwards), vec3.scale(straight, less))
+
+
+@inner
+def forget_turning(rows, islands, island):
+    """Leave out of an island's slip what `note_turning` noted."""
+    for i in range(islands.start[island], islands.start[island + 1]):
+        rows.turning[islands.order[i], 0], rows.turning[islands.order[i], 1] = 0.0, 0.0
+
+
+@inner
+def _is_turned(contacts, islands, island, mean):
+    """Whether an animated body turns that an island touches."""
+    for i in range(islands.start[island], islands.start[island + 1]):
+        for side in range(2):
+            body = contacts.body[islands.order[i], side]
+            w = mean[body]
+            if islands.number[body] < 0 and (w[3] != 0.0 or w[4] != 0.0 or w[5] != 0.0):
+                return True
+    return False
+
+
+@inner
+def note_turning(masses, contacts, rows, islands, island, h, mean, last_mean):
+    """Note by how much arms that turn through the step add to the slip of contacts that push.
+
+    What rides on a turntable would else leave its circle along the tangent, a little in every step. Only
+    where an animated body turns, which can supply the work that friction does on a slip it is told of.
+
+    Args:
+        mean: Velocities of animated bodies, shape (bodies, 6).
+        last_mean: Those of others, in the last step: planned ones follow the friction that depends on them,
+            and both would grow without end.
+    """
+    forget_turning(rows, islands, island)
+    if not _is_turned(contacts, islands, island, mean):
+        return
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        if rows.impulse[c, 0] == 0.0 or rows.collision[c, 0] > 0.0:
+            continue
+        a, b = contacts.body[c, 0], contacts.body[c, 1]
+        va = last_mean[a] if islands.number[a] >= 0 else mean[a]
+        vb = last_mean[b] if islands.number[b] >= 0 else mean[b]
+        wa, wb = (h * va[3], h * va[4], h * va[5]), (h * vb[3], h * vb[4], h * vb[5])
+        if max(vec3.dot(wa, wa), vec3.dot(wb, wb)) > FAR_TURN * FAR_TURN:
+            continue
+        n = vec3.load(contacts.normal, c)
+        ra, rb = cores(contacts.arm, contacts.normal, contacts.rounding, c)
+        beyond_a = _beyond_straight(_carrying(masses, a, n, wa), ra)
+        beyond_b = _beyond_straight(_carrying(masses, b, n, wb), rb)
+        slip = in_frame(contacts, c, vec3.subtract(beyond_a, beyond_b))
+        rows.turning[c, 0], rows.turning[c, 1] = slip[1] / h, slip[2] / h
 
 
 @kernel

@@ -11,7 +11,7 @@ from ..crew import LEADER
 from ..dynamics.contact_rows import HEADROOM, PUSH, STIFFEST
 from ..jit import inner, kernel, merged
 from ..tables import scratch_tables
-from .impulse_contacts import bend, gap_rate
+from .impulse_contacts import bend, forget_turning, gap_rate, note_turning
 from .impulse_newton import (
     NewtonScratch,
     newton_scratch,
@@ -184,6 +184,7 @@ def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_spe
         for i in range(first, last):
             c = islands.order[i]
             solve.gap[c] = rows.gap[c]
+        note_turning(masses, contacts, rows, islands, island, h, mean, solve.last_mean)
         solve.outcome[island] = SWEEPS_ONLY if _has_locks(masses, islands, island) else OPEN
         if solve.outcome[island] == OPEN and is_at_rest(
             masses, contacts, rows, islands, island, h, gravity_speed, mean, solve
@@ -252,7 +253,7 @@ def sweep_islands(
                 most, solve.gap, packed, mean, board,
             )  # fmt: skip
             report[SWEEPS] += sweeps
-            if (residual > enough and not only) or not let_slip(contacts, rows, islands, island):
+            if (residual > enough and not only) or not let_slip(contacts, rows, islands, island, mean):
                 break
         if residual <= enough or only:
             solve.outcome[island] = DONE
@@ -335,7 +336,7 @@ def newton_islands(
             )  # fmt: skip
             if not static:
                 slip_rounds += 1
-                if let_slip(contacts, rows, islands, island) and slip_rounds < SLIP_ROUNDS:
+                if let_slip(contacts, rows, islands, island, mean) and slip_rounds < SLIP_ROUNDS:
                     continue
                 break
             if settle(
@@ -374,6 +375,7 @@ def release_push(
         for i in range(islands.start[island], islands.start[island + 1]):
             pushed = pushed or rows.gap[islands.order[i]] < -slop
         if pushed:
+            forget_turning(rows, islands, island)
             keep_impulses(rows, islands, island, np.bool_(False))
             sweep_island(
                 masses, contacts, rows, islands, island, h, 0.0, np.inf, STRAIGHT, 0.1 * slop, 0.1 * slop,

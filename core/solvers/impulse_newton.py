@@ -4,7 +4,7 @@ The contacts of the impulse solver are springs of given compliance: an impulse f
 velocities w of the step,
 
     p_n = max(0, (rate - u_n) / compliance),
-    p_t = before_t - u_t / compliance, at most mu p_n long,
+    p_t = before_t - (u_t + turning) / compliance, at most mu p_n long,
 
 and the step is the minimum over w of 1/2 (w - w0)' M (w - w0) + the springs' potentials, convex
 while the friction limits stand still; they follow the normal impulses from one iteration to the next.
@@ -25,6 +25,7 @@ from ..dynamics.contact_rows import (
     friction_of,
     in_frame,
     relative_velocity,
+    sticking_impulse,
     stiffnesses,
 )
 from ..jit import allocating_inner, inlined, inner
@@ -97,7 +98,7 @@ def spring_impulse(rows, c, u, scratch, glued):
     across, along = stiffnesses(rows, c)
     limit = friction_limit(scratch, c, glued)
     normal = (scratch.rate[c] - u[0]) * along if is_pressed(scratch, c, u, glued) else 0.0
-    p1, p2 = rows.before[c, 1] - u[1] * across, rows.before[c, 2] - u[2] * across
+    p1, p2 = sticking_impulse(rows, c, u, across)
     square = p1 * p1 + p2 * p2
     if square <= limit * limit:
         return normal, p1, p2

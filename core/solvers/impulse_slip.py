@@ -1,13 +1,17 @@
 """Static and dynamic friction: which pairs slip.
 
-A pair is held by static friction until none of its contacts holds, and then slips by dynamic friction until
-one does. Not each contact for itself: loads are spread over the corners of a face by chance, and the corners
-would let go one after the other where together they hold.
+A pair is held by static friction until all of its contacts slip, and then slips by dynamic friction until one
+of them holds. Not each contact for itself: loads are spread over the corners of a face by chance, and the
+corners would let go one after the other where together they hold.
 """
 
+from ..dynamics.contact_rows import friction_of, in_frame, relative_velocity, sticking_impulse, stiffnesses
 from ..jit import inlined, inner
 
-SAME = 1e-6  # part of its limit that friction may lack where a contact slips: round-off
+ROUND_OFF = 1e-6  # part of its limit that friction may lack where a contact slips
+# A contact slips where its spring would be stretched to so many times what friction can hold: corners that
+# pull in different ways give by less until they all pull in one.
+SLIPPED = 2.0
 # An island is solved so many times at most where pairs begin to slip. What these pull along slips from the
 # next step on.
 SLIP_ROUNDS = 2
@@ -26,30 +30,42 @@ def _pair_end(contacts, islands, island, first):
 
 
 @inlined
-def _how_held(rows, order, first, last):
-    """(whether any of a pair's contacts pushes, whether any holds) by the impulses in `rows.impulse`."""
-    pushes, holds = False, False
-    for i in range(first, last):
-        p = rows.impulse[order[i]]
-        if p[0] > 0.0:
-            most = (1.0 - SAME) * rows.friction[order[i], 1 if rows.slips[order[i]] else 0] * p[0]
-            pushes, holds = True, holds or p[1] * p[1] + p[2] * p[2] < most * most
-    return pushes, holds
+def _slips(contacts, rows, c, velocity):
+    """Whether contact `c` slips where static friction acts."""
+    u = in_frame(contacts, c, relative_velocity(velocity, contacts, c))
+    p1, p2 = sticking_impulse(rows, c, u, stiffnesses(rows, c)[0])
+    most = SLIPPED * rows.friction[c, 0] * rows.impulse[c, 0]
+    return p1 * p1 + p2 * p2 > most * most
+
+
+@inlined
+def _holds(rows, c):
+    """Whether contact `c` pushes and holds, by its impulse in `rows.impulse`."""
+    p, most = rows.impulse[c], (1.0 - ROUND_OFF) * friction_of(rows, c) * rows.impulse[c, 0]
+    return p[1] * p[1] + p[2] * p[2] < most * most
 
 
 @inner
-def let_slip(contacts, rows, islands, island):
-    """Let pairs of an island slip that static friction does not hold; whether there are any new ones."""
+def let_slip(contacts, rows, islands, island, velocity):
+    """Let pairs of an island slip that static friction does not hold; whether there are any new ones.
+
+    Args:
+        velocity: Which the impulses now in `rows.impulse` give, shape (bodies, 6).
+    """
     order, first, any_new = islands.order, islands.start[island], False
     while first < islands.start[island + 1]:
-        last = _pair_end(contacts, islands, island, first)
-        c = order[first]
-        if rows.friction[c, 0] != rows.friction[c, 1]:
-            pushes, holds = _how_held(rows, order, first, last)
-            for i in range(first, last if pushes and not holds else first):
-                any_new = any_new or not rows.slips[order[i]]
-                rows.slips[order[i]] = True
-        first = last
+        last, new = _pair_end(contacts, islands, island, first), False
+        for i in range(first, last):
+            c = order[i]
+            if rows.friction[c, 0] == rows.friction[c, 1]:
+                break
+            if rows.impulse[c, 0] > 0.0 and not rows.slips[c]:
+                new = _slips(contacts, rows, c, velocity)
+                if not new:
+                    break
+        for i in range(first, last if new else first):
+            rows.slips[order[i]] = True
+        first, any_new = last, any_new or new
     return any_new
 
 
@@ -59,8 +75,9 @@ def note_holding(contacts, rows, islands, island):
     order, first = islands.order, islands.start[island]
     while first < islands.start[island + 1]:
         last = _pair_end(contacts, islands, island, first)
-        if rows.friction[order[first], 0] != rows.friction[order[first], 1]:
-            if _how_held(rows, order, first, last)[1]:
-                for i in range(first, last):
-                    rows.slips[order[i]] = False
+        for i in range(first, last):
+            if rows.slips[order[i]] and _holds(rows, order[i]):
+                for k in range(first, last):
+                    rows.slips[order[k]] = False
+                break
         first = last

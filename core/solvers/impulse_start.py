@@ -65,7 +65,7 @@ def _settle(pipeline: "ImpulsePipeline", h: float) -> None:
     for _ in range(SETTLE_ROUNDS):
         _find_loads(pipeline, h, preloaded=False)
         solve = pipeline.solve
-        solve.last_mean[:], solve.wait[:] = 0.0, 0  # which are of steps, and this was none
+        solve.last_mean[:], solve.wait[:] = pipeline.plan.start, 0  # for this was no step
         if not solve.settles.any():
             break
         _displace(pipeline, np.flatnonzero(solve.settles), h)

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ..dynamics.contact_rows import contact_frame, in_frame, relative_velocity, stiffnesses
+from ..dynamics.contact_rows import contact_frame, in_frame, relative_velocity, sticking_impulse, stiffnesses
 from ..jit import inlined, inner
 from ..math3 import mat3, vec3
 from .block_cholesky import block_index
@@ -50,7 +50,7 @@ def _spring_matrix(rows, c, u, scratch, along, glued):
     stiffness, along_normal = stiffnesses(rows, c)
     limit = friction_limit(scratch, c, glued)
     normal = along_normal if is_pressed(scratch, c, u, glued) else 0.0
-    p1, p2 = rows.before[c, 1] - u[1] * stiffness, rows.before[c, 2] - u[2] * stiffness
+    p1, p2 = sticking_impulse(rows, c, u, stiffness)
     size = math.sqrt(p1 * p1 + p2 * p2)
     if size <= limit:
         return normal, 0.0, 0.0, stiffness, 0.0, stiffness
