@@ -140,7 +140,7 @@ class ImpulsePipeline:
         self.lasting, self.at_rest = np.ones(n, bool), np.zeros(n, bool)
         self.reach_by_thread, self.own_reach = np.zeros((self.crew.threads, n)), np.zeros(n)
         self.reach, self.contacts, self.rows = self.reach_by_thread[LEADER], empty_contacts(n), empty_rows(n)
-        self.solve = solve_scratch(packed_contacts(n, n))
+        self.solve = solve_scratch(packed_contacts(n, n), self.model.friction)
         self.contact_count = 0
         self._grow()
         self.solve.last_mean[:, :3], self.solve.last_mean[:, 3:] = state.v, state.w
@@ -164,7 +164,7 @@ class ImpulsePipeline:
         self.graph = empty_graph(n, capacity)
         self.packed = packed_contacts(n, capacity)
         memory = remembered(self.solve)
-        self.solve = solve_scratch(self.packed)
+        self.solve = solve_scratch(self.packed, self.model.friction)
         recall_solve(self.solve, memory)
         # Collisions come before the solve and energy after it: they take the same scratch.
         self.collisions = empty_collisions(self.solve.newton.error, self.solve.newton.step)

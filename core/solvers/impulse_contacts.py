@@ -184,10 +184,13 @@ def _beyond_straight(w, r):
 
 
 @inner
-def forget_turning(rows, islands, island):
-    """Leave out of an island's slip what `note_turning` noted."""
-    for i in range(islands.start[island], islands.start[island + 1]):
-        rows.turning[islands.order[i], 0], rows.turning[islands.order[i], 1] = 0.0, 0.0
+def any_turns(masses, mean):
+    """Whether any body turns that impulses do not move, as animated ones."""
+    for body in range(mean.shape[0]):
+        w = mean[body]
+        if masses.inv_mass[body, 0] == 0.0 and (w[3] != 0.0 or w[4] != 0.0 or w[5] != 0.0):
+            return True
+    return False
 
 
 @inner
@@ -214,7 +217,6 @@ def note_turning(masses, contacts, rows, islands, island, h, mean, last_mean):
         last_mean: Those of others, in the last step: planned ones follow the friction that depends on them,
             and both would grow without end.
     """
-    forget_turning(rows, islands, island)
     if not _is_turned(contacts, islands, island, mean):
         return
     for i in range(islands.start[island], islands.start[island + 1]):
@@ -233,6 +235,13 @@ def note_turning(masses, contacts, rows, islands, island, h, mean, last_mean):
         beyond_b = _beyond_straight(_carrying(masses, b, n, wb), rb)
         slip = in_frame(contacts, c, vec3.subtract(beyond_a, beyond_b))
         rows.turning[c, 0], rows.turning[c, 1] = slip[1] / h, slip[2] / h
+
+
+@inner
+def forget_turning(rows, islands, island):
+    """Leave out of an island's slip what `note_turning` noted: zero is what all others find."""
+    for i in range(islands.start[island], islands.start[island + 1]):
+        rows.turning[islands.order[i], 0], rows.turning[islands.order[i], 1] = 0.0, 0.0
 
 
 @kernel

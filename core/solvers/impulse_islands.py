@@ -9,9 +9,9 @@ import numpy as np
 
 from ..crew import LEADER
 from ..dynamics.contact_rows import HEADROOM, PUSH, STIFFEST
-from ..jit import inner, kernel, merged
+from ..jit import inlined, inner, kernel, merged
 from ..tables import scratch_tables
-from .impulse_contacts import bend, forget_turning, gap_rate, note_turning
+from .impulse_contacts import any_turns, bend, forget_turning, gap_rate, note_turning
 from .impulse_newton import (
     NewtonScratch,
     newton_scratch,
@@ -65,11 +65,16 @@ class SolveScratch(NamedTuple):
     impulse: np.ndarray  # [N s] (c, 3) and impulses
     last_mean: np.ndarray  # (bodies, 6) mean velocities of the last step; zero of what came to rest in it
     wait: np.ndarray  # (bodies,) steps before the equilibrium of a heap is sought again, where none was found
+    two_frictions: bool  # whether the dynamic friction of any body is not its static one
     newton: NewtonScratch
 
 
-def solve_scratch(packed: PackedContacts) -> SolveScratch:
-    """Scratch for bodies and contacts whose room for sweeps this is: no island is swept and kept at once."""
+def solve_scratch(packed: PackedContacts, friction: np.ndarray) -> SolveScratch:
+    """Scratch for bodies and contacts whose room for sweeps this is: no island is swept and kept at once.
+
+    Args:
+        friction: Of the bodies, static and dynamic, shape (n, 2).
+    """
     body_count, contact_capacity = len(packed.found) - 1, len(packed.row)
     gap, outcome, found = scratch_tables(
         ((contact_capacity,), float), ((body_count + 1,), np.int64), ((body_count, 6), float)
@@ -86,6 +91,7 @@ def solve_scratch(packed: PackedContacts) -> SolveScratch:
         impulse=packed.step,
         last_mean=np.zeros((body_count, 6)),
         wait=np.zeros(body_count, np.int64),
+        two_frictions=bool((friction[:, 0] != friction[:, 1]).any()),
         newton=newton_scratch(body_count, contact_capacity),
     )
 
@@ -168,8 +174,11 @@ def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_spe
         gravity_speed: What gravity adds to a velocity in one step [m/s].
         net: Velocity changes by the impulses of the last step, shape (bodies, 6).
         mean: Planned mean velocities (bodies, 6); zero is written for islands at rest.
+
+    Returns:
+        Whether animated bodies turn.
     """
-    solve.held[:], solve.settles[:] = False, False
+    solve.held[:], solve.settles[:], turned = False, False, any_turns(masses, mean)
     for i in range(mean.shape[0]):
         solve.wait[i] = max(solve.wait[i] - 1, 0)
         for k in range(6):
@@ -184,13 +193,21 @@ def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_spe
         for i in range(first, last):
             c = islands.order[i]
             solve.gap[c] = rows.gap[c]
-        note_turning(masses, contacts, rows, islands, island, h, mean, solve.last_mean)
+        if turned:
+            note_turning(masses, contacts, rows, islands, island, h, mean, solve.last_mean)
         solve.outcome[island] = SWEEPS_ONLY if _has_locks(masses, islands, island) else OPEN
         if solve.outcome[island] == OPEN and is_at_rest(
             masses, contacts, rows, islands, island, h, gravity_speed, mean, solve
         ):
             solve.outcome[island] = DONE
             hold(islands, island, mean, solve.held)
+    return turned
+
+
+@inlined
+def _begin_to_slip(contacts, rows, islands, island, mean, solve):
+    """Whether pairs of an island begin to slip, by its solution; from then on they do."""
+    return solve.two_frictions and let_slip(contacts, rows, islands, island, mean)
 
 
 @merged
@@ -253,7 +270,8 @@ def sweep_islands(
                 most, solve.gap, packed, mean, board,
             )  # fmt: skip
             report[SWEEPS] += sweeps
-            if (residual > enough and not only) or not let_slip(contacts, rows, islands, island, mean):
+            unsettled = residual > enough and not only
+            if unsettled or not _begin_to_slip(contacts, rows, islands, island, mean, solve):
                 break
         if residual <= enough or only:
             solve.outcome[island] = DONE
@@ -336,9 +354,10 @@ def newton_islands(
             )  # fmt: skip
             if not static:
                 slip_rounds += 1
-                if let_slip(contacts, rows, islands, island, mean) and slip_rounds < SLIP_ROUNDS:
-                    continue
-                break
+                begin = _begin_to_slip(contacts, rows, islands, island, mean, solve)
+                if not begin or slip_rounds == SLIP_ROUNDS:
+                    break
+                continue
             if settle(
                 contacts, rows, islands, island, h, gravity_speed, tolerance, equilibrium, error, mean, solve
             ):
@@ -375,7 +394,7 @@ def release_push(
         for i in range(islands.start[island], islands.start[island + 1]):
             pushed = pushed or rows.gap[islands.order[i]] < -slop
         if pushed:
-            forget_turning(rows, islands, island)
+            forget_turning(rows, islands, island)  # of the way, not of velocities
             keep_impulses(rows, islands, island, np.bool_(False))
             sweep_island(
                 masses, contacts, rows, islands, island, h, 0.0, np.inf, STRAIGHT, 0.1 * slop, 0.1 * slop,
@@ -409,7 +428,7 @@ def solve_contacts(
         help_sweeps(board, thread, masses, contacts, rows, solve.gap, packed, mean)
         return
     report[:] = 0.0
-    set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_speed, net, mean, solve)
+    turned = set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_speed, net, mean, solve)
     sweep_islands(
         masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, equilibrium,
         plan, solve, packed, report, board,
@@ -430,4 +449,7 @@ def solve_contacts(
         packed, end_velocity, board,
     )  # fmt: skip
     for island in range(island_count):
-        note_holding(contacts, rows, islands, island)
+        if solve.two_frictions:
+            note_holding(contacts, rows, islands, island)
+        if turned:
+            forget_turning(rows, islands, island)

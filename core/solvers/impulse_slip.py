@@ -74,6 +74,9 @@ def note_holding(contacts, rows, islands, island):
     """Note which pairs of an island slip no more: static friction is what can hold them from now on."""
     order, first = islands.order, islands.start[island]
     while first < islands.start[island + 1]:
+        if not rows.slips[order[first]]:
+            first += 1
+            continue
         last = _pair_end(contacts, islands, island, first)
         for i in range(first, last):
             if rows.slips[order[i]] and _holds(rows, order[i]):
