@@ -180,7 +180,7 @@ def test_static_and_dynamic_friction_on_a_ramp(count, slope, time_step, figure):
 @pytest.mark.parametrize("time_step", [1e-3, 1.0 / 240.0])
 @pytest.mark.parametrize("count", [1, 3])
 def test_static_friction_on_a_floor_that_tilts(count, time_step, figure):
-    """Plates (static friction .6, dynamic .3) on a floor that tilts slowly let go at atan .6, within 3 %.
+    """Plates (static friction .6, dynamic .3) on a floor that tilts slowly let go at atan .6, within 1 %.
 
     Coulomb. Corners do not all pull straight uphill, so they hold a little less. The load passes the dynamic
     limit on its way, which must not count as slip.
@@ -196,7 +196,7 @@ def test_static_friction_on_a_floor_that_tilts(count, time_step, figure):
     along = trajectory.position[:, 1:, 0] * np.cos(angle) - trajectory.position[:, 1:, 2] * np.sin(angle)
     held = along[np.searchsorted(trajectory.times, 1.0)]  # after the jerk of the start
     lets_go = np.flatnonzero(np.abs(along[240:] - held).max(axis=1) > 1e-3)[0] + 240
-    figure("slope it lets go at, relative", math.tan(rate * trajectory.times[lets_go]) / 0.6 - 1.0, 3e-2)
+    figure("slope it lets go at, relative", math.tan(rate * trajectory.times[lets_go]) / 0.6 - 1.0, 1e-2)
 
 
 @pytest.mark.parametrize("time_step", [1e-3, 1.0 / 240.0])
