@@ -206,7 +206,7 @@ def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_spe
 
 @inlined
 def _begin_to_slip(contacts, rows, islands, island, mean, solve):
-    """Whether pairs of an island begin to slip, by its solution; from then on they do."""
+    """Whether pairs of an island begin to slip, by its solution: they do when it is next solved."""
     return solve.two_frictions and let_slip(contacts, rows, islands, island, mean)
 
 
@@ -354,7 +354,8 @@ def newton_islands(
             )  # fmt: skip
             if not static:
                 slip_rounds += 1
-                begin = _begin_to_slip(contacts, rows, islands, island, mean, solve)
+                settled = error * h <= ENOUGH * tolerance
+                begin = settled and _begin_to_slip(contacts, rows, islands, island, mean, solve)
                 if not begin or slip_rounds == SLIP_ROUNDS:
                     break
                 continue
@@ -372,6 +373,7 @@ def newton_islands(
                 SETTLED * tolerance, SETTLED * tolerance, max_sweeps, solve.gap, packed, mean, board,
             )  # fmt: skip
             report[SWEEPS] += sweeps
+            _begin_to_slip(contacts, rows, islands, island, mean, solve)
             if residual > ENOUGH * tolerance:
                 report[UNSETTLED] += 1.0
                 report[RESIDUAL] = max(report[RESIDUAL], residual)

@@ -108,7 +108,7 @@ def spring_impulse(rows, c, u, scratch, glued):
 
 @inner
 def set_limits(rows, islands, island, limit):
-    """Friction limits of contacts that hold, by the normal impulses now in `rows.impulse`."""
+    """Friction limits by the normal impulses now in `rows.impulse`."""
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
         limit[c] = friction_of(rows, c) * rows.impulse[c, 0]
