@@ -49,7 +49,6 @@ from .solvers.analytic_rest import slip_along
 from .solvers.analytic_rows import match_contacts
 from .solvers.choice import SolverChoice, resolve_solver
 from .solvers.cone_newton import projection_derivative, sweep_contacts
-from .solvers.contact_events import describe_contacts
 from .solvers.friction_cone import SWEEPS, solve_cone
 from .solvers.impulse import ImpulseSolver, build_pipeline
 from .solvers.impulse_contacts import write_impulses
@@ -192,9 +191,6 @@ def compile_repair() -> None:
     h = pipeline.settings.time_step
     pipeline.stop_at_obstacles(h)
     pipeline.note_events()
-    contacts, none = pipeline.contacts, np.zeros(0, np.int32)
-    state, velocity = pipeline.state, pipeline.plan.start
-    describe_contacts(contacts.body, contacts.arm, contacts.normal, none, state.c, velocity, np.zeros((0, 8)))
     pipeline.repair_positions(h)
     pipeline.project_positions(PastContacts())
     board, _ = alone()

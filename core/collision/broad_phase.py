@@ -16,6 +16,7 @@ import numpy as np
 from ..calls import Calls
 from ..geometry.shape_table import PLANE, Colliders, MeshTrees, ShapeTable
 from ..jit import inlined, kernel
+from ..sorted_keys import place_of
 from ..tables import is_short, larger
 from .mid_phase import STACK, update_mesh_pairs
 from .pairs import (
@@ -57,17 +58,8 @@ def _may_collide(layers, mask, apart, owner, mobile, collider_a, collider_b):
     a, b = owner[collider_a], owner[collider_b]
     if a == b or not (mobile[a] or mobile[b]):
         return False
-    if apart.shape[0] > 0:
-        key = min(a, b) * layers.shape[0] + max(a, b)
-        low, high = 0, apart.shape[0]
-        while low < high:
-            middle = (low + high) // 2
-            if apart[middle] < key:
-                low = middle + 1
-            else:
-                high = middle
-        if low < apart.shape[0] and apart[low] == key:
-            return False
+    if place_of(apart, apart.shape[0], min(a, b) * layers.shape[0] + max(a, b)) >= 0:
+        return False
     return (layers[a] & mask[b]) != 0 and (layers[b] & mask[a]) != 0
 
 

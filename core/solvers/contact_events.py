@@ -1,16 +1,18 @@
 """Which bodies begin and cease to touch, found from the contacts of each step."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from ..calls import Calls
 from ..collision.contact_set import ContactSet
 from ..collision.pairs import HIGH, OVERLAPS_SENSOR, PairTable
-from ..dynamics.contact_rows import ContactRows
-from ..jit import inlined, kernel
+from ..crew import LEADER, ONLY, Crew, next_piece, piece_done, pieces_of, put_up, wait_for_all
+from ..dynamics.contact_rows import ContactRows, first_of_pair
+from ..jit import inlined, inner, kernel
 from ..math3 import vec3
 from ..report import ContactEvent, EventKind
+from ..sorted_keys import drop_common, place_of, sort_keys
 from ..tables import larger, release, scratch_tables
 
 KINDS: tuple[EventKind, ...] = ("begin", "persist", "end")
@@ -18,79 +20,131 @@ BEGIN, PERSIST, END = range(3)
 # An event: its place in KINDS; its pair, lower body times the number of bodies plus higher; impulse, point,
 # normal, speed.
 ROW = np.dtype([("time", "f8"), ("kind", "i8"), ("pair", "i8"), ("values", "f8", 8)])
+CONTACTS_OF_PIECE = 512
+NOTED, ENDED = 0, 1  # of EventScratch.count
+NONE = np.int64(0)  # typed: a literal would compile what it is passed to once more
 
 
-@kernel
-def list_touching(
-    contacts, lasting, collision, count, tolerance, owner, pairs, body_count, before, touching, changed_out,
-    was_out,
-):  # fmt: skip
-    """Note of every pair of colliders whether it touches, how hard, and where most.
+class EventScratch(NamedTuple):
+    """What one step found, by the slots of pairs of colliders, or pair by pair of bodies."""
 
-    Args:
-        contacts: A contact set; those of one pair are neighbours.
-        lasting, collision: Impulses in the contact frame [N s], shape (c, 3).
-        tolerance: Contacts no farther apart than this touch [m].
-        owner: Body of each collider.
-        before: What was written to `touching.pair` in the step before; there may be more slots now.
-        touching: Written.
-        changed_out: Written: slots in which others touch than before, shape (slots,).
-        was_out: And what touched in these before.
+    impulse: np.ndarray  # [N s] (slots,) sum of the normal impulses of the step, where any touch
+    strongest: np.ndarray  # (slots,) and the contact of the largest of them; -1 where one is a sensor
+    changed: np.ndarray  # (slots,) slots in which others touch than before
+    begun: np.ndarray  # (slots,) pairs that begin to touch, in ascending order
+    ended: np.ndarray  # (slots,) and those that cease to
+    again: np.ndarray  # (slots,) whether each of these touches, or touched, in another slot as well
+    noted: np.ndarray  # (slots,) pairs of the events but those that end, in ascending order
+    kind: np.ndarray  # (slots,) of these events
+    contact: np.ndarray  # (slots,) the contact that stands for each of them; -1 where there is none
+    values: np.ndarray  # (slots, 8) and the last columns of ROW
+    count: np.ndarray  # (2,) how many are noted, how many ended
 
-    Returns:
-        How many slots these are.
-    """
-    pair, impulse_sum, strongest = touching.pair, touching.impulse, touching.contact
-    pair[:] = -1
-    largest, changed = 0.0, 0
-    for c in range(count):
-        impulse = lasting[c, 0] + collision[c, 0]
+
+def event_scratch(slots: int) -> EventScratch:
+    """Scratch for so many slots."""
+    pairs, indices = ((slots,), np.int64), ((slots,), np.int32)
+    return EventScratch(
+        *scratch_tables(
+            ((slots,), float), indices, indices, pairs, pairs, ((slots,), np.bool_), pairs, pairs, indices,
+            ((slots, 8), float), ((2,), np.int64),
+        )
+    )  # fmt: skip
+
+
+@inlined
+def _impulse_at(lasting, collision, c):
+    """Normal impulse of contact `c` in the step [N s]."""
+    return lasting[c, 0] + collision[c, 0]
+
+
+@inner
+def _note_touching(contacts, lasting, collision, first, last, tolerance, body_count, now, found):
+    """Note which pairs of colliders touch in some contacts, how hard, and where most."""
+    largest = 0.0
+    for c in range(first, last):
+        impulse = _impulse_at(lasting, collision, c)
         if impulse <= 0.0 and contacts.separation[c] > tolerance:
             continue
         slot, a, b = contacts.slot[c], contacts.body[c, 0], contacts.body[c, 1]
-        if pair[slot] < 0:
-            pair[slot] = min(a, b) * body_count + max(a, b)
-            impulse_sum[slot], strongest[slot], largest = 0.0, c, impulse
+        if now[slot] < 0:
+            now[slot] = min(a, b) * body_count + max(a, b)
+            found.impulse[slot], found.strongest[slot], largest = 0.0, c, impulse
         elif impulse > largest:
-            strongest[slot], largest = c, impulse
-        impulse_sum[slot] += impulse
-    for slot in range(pair.shape[0]):
+            found.strongest[slot], largest = c, impulse
+        found.impulse[slot] += impulse
+
+
+@inner
+def _list_changed(owner, pairs, body_count, before, now, found):
+    """List the slots in which others touch than before, and what did and does; returns three numbers."""
+    changed, begun, ended = 0, NONE, NONE
+    for slot in range(now.shape[0]):
         if pairs.point_count[slot] == OVERLAPS_SENSOR:
             a, b = owner[pairs.collider[slot, 0]], owner[pairs.collider[slot, 1]]
-            pair[slot] = min(a, b) * body_count + max(a, b)
-            impulse_sum[slot], strongest[slot] = 0.0, -1
+            now[slot] = min(a, b) * body_count + max(a, b)
+            found.impulse[slot], found.strongest[slot] = 0.0, -1
         was = before[slot] if slot < before.shape[0] else -1
-        if pair[slot] != was:
-            changed_out[changed], was_out[changed] = slot, was
-            changed += 1
-    return changed
-
-
-@kernel
-def describe_contacts(body_of, arm, normal, chosen, place, velocity, values_out):
-    """Where contacts are, how the surfaces lie there and how fast they met: seven columns from the second on.
-
-    Args:
-        body_of, arm, normal: Of each contact.
-        chosen: Contacts to describe, negative where there is none.
-        place, velocity: See `EventLog.note`.
-    """
-    for i in range(chosen.shape[0]):
-        c = chosen[i]
-        if c < 0:
+        if now[slot] == was:
             continue
-        a, b = body_of[c, 0], body_of[c, 1]
-        r_a, r_b = vec3.load(arm[c], 0), vec3.load(arm[c], 1)
-        v_a = _surface_velocity(velocity, a, r_a)
-        v_b = _surface_velocity(velocity, b, r_b)
-        # The slower one has gone less far since they met.
-        is_a = vec3.dot(v_a, v_a) <= vec3.dot(v_b, v_b)
-        point = vec3.add(vec3.load(place, a if is_a else b), r_a if is_a else r_b)
-        sign = 1.0 if a < b else -1.0  # events name the lower body first
-        for k in range(3):
-            values_out[i, 1 + k] = point[k]
-            values_out[i, 4 + k] = sign * normal[c, k]
-        values_out[i, 7] = vec3.norm(vec3.subtract(v_a, v_b))
+        found.changed[changed] = slot
+        changed += 1
+        if now[slot] >= 0:
+            found.begun[begun] = now[slot]
+            begun += 1
+        if was >= 0:
+            found.ended[ended] = was
+            ended += 1
+    return changed, begun, ended
+
+
+@inner
+def _drop_those_in(keys, count, others, again):
+    """Drop from so many sorted keys those that are among the others; returns how many are left."""
+    for i in range(count):
+        again[i] = False
+    for k in range(others.shape[0] if count > 0 else 0):
+        i = place_of(keys, count, others[k])
+        if i >= 0:
+            again[i] = True
+    left = 0
+    for i in range(count):
+        if not again[i]:
+            keys[left] = keys[i]
+            left += 1
+    return left
+
+
+@inner
+def _list_noted(now, begun, all_touching, found):
+    """List the pairs that may be noted: those that begin to touch, or all that touch; returns how many."""
+    noted = NONE
+    for k in range(now.shape[0] if all_touching else begun):
+        pair = now[k] if all_touching else found.begun[k]
+        if pair >= 0:
+            found.noted[noted] = pair
+            noted += 1
+    return sort_keys(found.noted, noted) if all_touching else noted
+
+
+@inner
+def _sum_impulses(lasting, collision, now, noted, slots, all_touching, found):
+    """Sum the impulses of the noted pairs over all of their slots, and find their strongest contacts."""
+    for i in range(noted):
+        found.contact[i] = -1
+        for k in range(8):
+            found.values[i, k] = 0.0
+    for k in range(slots):
+        slot = k if all_touching else found.changed[k]
+        i = place_of(found.noted, noted, now[slot]) if now[slot] >= 0 else -1
+        if i < 0:
+            continue
+        found.values[i, 0] += found.impulse[slot]
+        c, chosen = np.int64(found.strongest[slot]), np.int64(found.contact[i])
+        if c >= 0 and (
+            chosen < 0 or _impulse_at(lasting, collision, c) > _impulse_at(lasting, collision, chosen)
+        ):
+            found.contact[i] = c
 
 
 @inlined
@@ -100,35 +154,121 @@ def _surface_velocity(velocity, body, r):
     return vec3.add((v[0], v[1], v[2]), vec3.cross((v[3], v[4], v[5]), r))
 
 
-class Touching(NamedTuple):
-    """What touches now, by the slots of pairs of colliders."""
+@inner
+def _describe(contacts, c, place, velocity, values_out):
+    """Where a contact is, how the surfaces lie there and how fast they met: columns from the second on."""
+    a, b = contacts.body[c, 0], contacts.body[c, 1]
+    r_a, r_b = vec3.load(contacts.arm[c], 0), vec3.load(contacts.arm[c], 1)
+    v_a, v_b = _surface_velocity(velocity, a, r_a), _surface_velocity(velocity, b, r_b)
+    # The slower one has gone less far since they met.
+    is_a = vec3.dot(v_a, v_a) <= vec3.dot(v_b, v_b)
+    point = vec3.add(vec3.load(place, a if is_a else b), r_a if is_a else r_b)
+    sign = 1.0 if a < b else -1.0  # events name the lower body first
+    for k in range(3):
+        values_out[1 + k] = point[k]
+        values_out[4 + k] = sign * contacts.normal[c, k]
+    values_out[7] = vec3.norm(vec3.subtract(v_a, v_b))
 
-    pair: np.ndarray  # (slots,) pair of bodies as in ROW, -1 where they do not touch
-    impulse: np.ndarray  # [N s] (slots,) sum of the normal impulses of the step, where they do
-    contact: np.ndarray  # (slots,) and the contact of the largest of them; -1 where one is a sensor
+
+@inner
+def _note_contacts(contacts, noted, begun, persisting, place, velocity, found):
+    """Describe the noted pairs, but those that do not begin to touch and do not press; returns how many."""
+    left = 0
+    for i in range(noted):
+        begins = place_of(found.begun, begun, found.noted[i]) >= 0
+        if not (begins or found.values[i, 0] >= persisting):
+            continue
+        found.noted[left], found.kind[left] = found.noted[i], BEGIN if begins else PERSIST
+        for k in range(8):
+            found.values[left, k] = found.values[i, k]
+        if found.contact[i] >= 0:
+            _describe(contacts, np.int64(found.contact[i]), place, velocity, found.values[left])
+        left += 1
+    return left
+
+
+@inner
+def _compare(
+    contacts, lasting, collision, owner, pairs, body_count, several, persisting, place, velocity, before, now,
+    found,
+):  # fmt: skip
+    """List the events of a step by what touched before and touches now."""
+    changed, begun, ended = _list_changed(owner, pairs, body_count, before, now, found)
+    begun, ended = sort_keys(found.begun, begun), sort_keys(found.ended, ended)
+    begun, ended = drop_common(found.begun, begun, found.ended, ended)
+    if several:
+        begun = _drop_those_in(found.begun, begun, before, found.again)
+        ended = _drop_those_in(found.ended, ended, now, found.again)
+    all_touching = persisting < math.inf
+    noted = _list_noted(now, begun, all_touching, found)
+    slots = now.shape[0] if all_touching else changed
+    _sum_impulses(lasting, collision, now, noted, slots, all_touching, found)
+    found.count[NOTED] = _note_contacts(contacts, noted, begun, persisting, place, velocity, found)
+    found.count[ENDED] = ended
+
+
+@kernel
+def list_events(
+    contacts, lasting, collision, count, tolerance, owner, pairs, body_count, several, persisting, place,
+    velocity, before, now, found, board, thread,
+):  # fmt: skip
+    """List which bodies begin and cease to touch in a step.
+
+    Args:
+        contacts: A contact set; those of one pair of colliders are neighbours.
+        lasting, collision: Impulses in the contact frame [N s], shape (c, 3).
+        tolerance: Contacts no farther apart than this touch [m].
+        owner: Body of each collider.
+        several: Whether bodies have several colliders, so that several slots are of the same two bodies.
+        persisting: Pairs that stay in touch are noted from this impulse on [N s], which may be infinite.
+        place: Centres of mass [m], shape (n, 3).
+        velocity: Before the impulses [m/s, rad/s], shape (n, 6).
+        before: What `now` was in the step before; there may be more slots now.
+        now: Of each slot the pair of bodies that touch as in ROW, -1 where none do: written.
+        found: Written.
+        board, thread: See `crew`: several threads share the contacts.
+    """
+    pieces = pieces_of(count, CONTACTS_OF_PIECE)
+    if thread == LEADER:
+        now[:] = -1
+        put_up(board, ONLY, pieces)
+    piece = next_piece(board, thread)
+    while piece >= 0:
+        first = first_of_pair(contacts.slot, count * piece // pieces, count)
+        last = first_of_pair(contacts.slot, count * (piece + 1) // pieces, count)
+        _note_touching(contacts, lasting, collision, first, last, tolerance, body_count, now, found)
+        piece_done(board)
+        piece = next_piece(board, thread)
+    if thread == LEADER:
+        wait_for_all(board, pieces)
+        _compare(
+            contacts, lasting, collision, owner, pairs, body_count, several, persisting, place, velocity,
+            before, now, found,
+        )  # fmt: skip
 
 
 class EventLog:
     """Compares the touching pairs of bodies of each step with those of the step before."""
 
-    def __init__(self, names: list[str], owner: np.ndarray, persisting: float | None) -> None:
+    def __init__(self, names: list[str], owner: np.ndarray, persisting: float | None, crew: Crew) -> None:
         """Make an empty log.
 
         Args:
             names: Of the bodies.
             owner: Body of each collider.
             persisting: Impulse [N s] in a step from which on pairs that stay in touch are noted, if at all.
+            crew: The threads that share the work.
         """
-        self.names, self.owner, self.persisting = names, owner, persisting
-        self._call = Calls()
+        self.names, self.owner, self.crew = names, owner, crew
+        self.persisting = math.inf if persisting is None else persisting
         self.has_compounds = len(np.unique(owner)) < len(owner)
         self._rows = [np.zeros(0, ROW)]  # what was noted, one array after the other
         self._last = np.zeros(0, np.int64)  # of each slot: the pair of bodies that touched, or -1
-        self._make_room(0)
+        self._found = event_scratch(0)
 
     def note(
         self, contacts: ContactSet, count: int, rows: ContactRows, pairs: PairTable,
-        tolerance: float, time: float, place: np.ndarray, velocity: np.ndarray,
+        tolerance: float, time: float, place: np.ndarray, velocity: np.ndarray, *, alone: bool,
     ) -> None:  # fmt: skip
         """Note what a step changed.
 
@@ -138,32 +278,19 @@ class EventLog:
             time: End of the step [s].
             place: Centres of mass [m], shape (n, 3).
             velocity: Before the impulses [m/s, rad/s], shape (n, 6).
+            alone: There are too few contacts to share.
         """
         used, before = int(pairs.counter[HIGH]), self._last
-        if len(self._impulse) < used:
-            self._make_room(larger(used))
-        self._last = now = np.empty(used, np.int64)
-        touching = Touching(now, self._impulse, self._contact)
-        count = self._call(
-            list_touching,
+        if len(self._found.impulse) < used:
+            self._found = event_scratch(larger(used))
+        self._last = np.empty(used, np.int64)
+        self.crew.run(
+            list_events,
             contacts, rows.impulse, rows.collision, count, tolerance, self.owner, pairs, len(self.names),
-            before, touching, self._changed, self._was,
+            self.has_compounds, self.persisting, place, velocity, before, self._last, self._found,
+            alone=alone,
         )  # fmt: skip
-        if count == 0 and self.persisting is None:
-            return
-        changed, new, old = self._changed[:count], now[self._changed[:count]], self._was[:count]
-        begun, ended = _only_in(new, old), _only_in(old, new)
-        if self.has_compounds:  # of which several slots may touch, now or before
-            begun, ended = begun[~_is_among(begun, before)], ended[~_is_among(ended, now)]
-        noted = changed[_is_in(new, begun)] if self.persisting is None else np.flatnonzero(now >= 0)
-        self._note_contacts(time, touching, noted, begun, contacts, rows, place, velocity)
-        self._append(time, END, ended, np.zeros((len(ended), 8)))
-
-    def _make_room(self, slots: int) -> None:
-        """Scratch for what `list_touching` writes of so many slots."""
-        self._impulse, self._was, self._contact, self._changed = scratch_tables(
-            ((slots,), float), ((slots,), np.int64), ((slots,), np.int32), ((slots,), np.int32)
-        )
+        self._append(time)
 
     def renumber(self, slots: np.ndarray) -> None:
         """Pairs moved to the first slots from these."""
@@ -171,38 +298,19 @@ class EventLog:
 
     def rest(self) -> None:
         """Give back the memory that lasts no longer than a step."""
-        release([self._impulse])
+        release(self._found)
 
-    def _note_contacts(
-        self, time: float, touching: Touching, slots: np.ndarray, begun: np.ndarray, contacts: ContactSet,
-        rows: ContactRows, place: np.ndarray, velocity: np.ndarray,
-    ) -> None:  # fmt: skip
-        """Note the pairs of bodies in these slots, each at its contact of the largest impulse, if it has one.
-
-        Args:
-            begun: Pairs that did not touch before; of others those whose impulse is large enough are noted.
-        """
-        if len(slots) == 0:
+    def _append(self, time: float) -> None:
+        """Append the events that were found, at this time [s]."""
+        found, noted, ended = self._found, int(self._found.count[NOTED]), int(self._found.count[ENDED])
+        if noted + ended == 0:
             return
-        slots = slots[np.argsort(touching.pair[slots], kind="stable")]
-        pair, impulse, chosen = touching.pair[slots], touching.impulse[slots], touching.contact[slots]
-        if self.has_compounds:
-            pair, impulse, chosen = _by_pair(pair, impulse, chosen, rows)
-        kind = np.where(_is_in(pair, begun), BEGIN, PERSIST)
-        if self.persisting is not None:
-            noted = (kind == BEGIN) | (impulse >= self.persisting)
-            pair, impulse, chosen, kind = pair[noted], impulse[noted], chosen[noted], kind[noted]
-        values = np.zeros((len(pair), 8))
-        values[:, 0] = impulse
-        describe_contacts(contacts.body, contacts.arm, contacts.normal, chosen, place, velocity, values)
-        self._append(time, kind, pair, values)
-
-    def _append(self, time: float, kind: np.ndarray | int, pair: np.ndarray, values: np.ndarray) -> None:
-        """Append events with these impulses, points, normals and speeds, shape (k, 8)."""
-        if len(pair):
-            rows = np.empty(len(pair), ROW)
-            rows["time"], rows["kind"], rows["pair"], rows["values"] = time, kind, pair, values
-            self._rows.append(rows)
+        rows = np.zeros(noted + ended, ROW)
+        rows["time"] = time
+        rows["kind"][:noted], rows["kind"][noted:] = found.kind[:noted], END
+        rows["pair"][:noted], rows["pair"][noted:] = found.noted[:noted], found.ended[:ended]
+        rows["values"][:noted] = found.values[:noted]
+        self._rows.append(rows)
 
     @property
     def events(self) -> list[ContactEvent]:
@@ -231,38 +339,3 @@ class EventLog:
         """Take over what `memory` returned earlier."""
         self._last, rows = memory
         self._rows = [rows]
-
-
-def _only_in(keys: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Pairs of bodies that are among the keys and not among the others, each once, in ascending order."""
-    return np.array(sorted(set(keys.tolist()).difference(others.tolist(), [-1])), np.int64)
-
-
-def _by_pair(
-    pair: np.ndarray, impulse: np.ndarray, contact: np.ndarray, rows: ContactRows
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Each pair once, in ascending order as given, the sum of its impulses, its contact of the largest."""
-    strength = np.where(contact >= 0, rows.impulse[contact, 0] + rows.collision[contact, 0], -np.inf)
-    first = np.flatnonzero(_differs(pair))
-    return pair[first], np.add.reduceat(impulse, first), contact[np.lexsort((-strength, pair))][first]
-
-
-def _is_among(keys: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Which of the keys, which are in ascending order, are among many others."""
-    return _is_in(keys, np.sort(others[_is_in(others, keys)]))
-
-
-def _differs(keys: np.ndarray) -> np.ndarray:
-    """Which of the keys are not the same as the one before."""
-    differs = np.ones(len(keys), bool)
-    np.not_equal(keys[1:], keys[:-1], out=differs[1:])
-    return differs
-
-
-def _is_in(keys: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Which of the keys are among the others, which are in ascending order."""
-    if len(others) == 0:
-        return np.zeros(len(keys), bool)
-    place = others.searchsorted(keys)
-    place[place == len(others)] = 0
-    return others[place] == keys

@@ -131,7 +131,7 @@ class ImpulsePipeline:
         self.trace = new_trace(model.bound)
         self.scratch = [(make_scratch(shapes),) for _ in range(self.crew.threads)]
         self.guard = PassageGuard(model.kind, sensor, shapes, colliders, self.scratch[LEADER][0])
-        self.log = EventLog(names, colliders.body, settings.event_impulse)
+        self.log = EventLog(names, colliders.body, settings.event_impulse, self.crew)
         self.pressed = PressedPairs(names)
         self.net, self.end_velocity, self.start_energy = scratch_tables(
             ((n, 6), float), ((n, 6), float), ((n,), float)
@@ -242,7 +242,7 @@ class ImpulsePipeline:
         with self._stage("events"):
             self.log.note(
                 self.contacts, self.contact_count, self.rows, self.broad_phase.pairs, self.tolerance,
-                self.time, self.state.c, self.plan.start,
+                self.time, self.state.c, self.plan.start, alone=self._is_small,
             )  # fmt: skip
 
     def close_gaps(self) -> None:

@@ -15,7 +15,7 @@ from topple import crew
 from topple.jit import inner, kernel
 
 STEP = 1.0 / 240.0
-DIVIDED = {"detect_contacts", "resolve_collisions", "solve_contacts"}
+DIVIDED = {"detect_contacts", "resolve_collisions", "solve_contacts", "list_events"}
 # Of which bodies are divided, in the end, into as many parts as there are threads.
 BY_BODIES = {"plan_motion", "prepare_contacts", "advance_bodies"}
 compiled = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="one thread in this mode")
