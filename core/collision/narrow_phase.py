@@ -28,6 +28,7 @@ from .manifold import (
     manifold_scratch,
     reduce_candidates,
 )
+from .meeting import lowest_gap, moves_far, next_look, pose_at, way_ahead
 from .pairs import HIGH, NEEDS_ROOM, OVERLAPS_SENSOR, lacks_room, leave_room, take_room
 from .persistence import (
     CARRIED,
@@ -70,6 +71,7 @@ class Scratch(NamedTuple):
     found: ContactSet  # contact points of the pair looked at
     impulse: np.ndarray  # [N s] (MAX_POINTS, 3) and their impulses
     deepest: np.ndarray  # (7,) separation, normal and p_a of the last pair whose closest points were noted
+    search: np.ndarray  # (6,) where the pair looked at may meet: see `next_look`
 
 
 def make_scratch(shapes: ShapeTable) -> Scratch:
@@ -83,6 +85,7 @@ def make_scratch(shapes: ShapeTable) -> Scratch:
         empty_contacts(MAX_POINTS),
         np.zeros((MAX_POINTS, 3)),
         np.zeros(7),
+        np.zeros(6),
     )
 
 
@@ -149,13 +152,18 @@ def _carrier(witness, kind_a, kind_b):
 
 @merged
 def _store_points(
-    pairs, slot, a, b, ra, p_ba, rb, size, slack, carrier, radius_a, radius_b, is_mesh, scratch
+    pairs, slot, a, b, pose, part, p_ba, ahead, size, slack, carrier, radius_a, radius_b, is_mesh, scratch
 ):
     """Store a pair's candidates, reduced, in its room.
 
     Points take over the impulses of the last step (those of this one are stored by `store_impulses`).
+
+    Args:
+        pose: (R_a, p_ba, R_b) where the pair stands; p_ba after the part of the motion ahead that the
+            candidates are of.
     """
     manifold, found, impulse, room = scratch.manifold, scratch.found, scratch.impulse, pairs.room[slot]
+    ra, rb = pose[0], pose[2]
     kept = reduce_candidates(
         manifold, pairs.feature[room], pairs.impulse[room], np.int64(pairs.point_count[slot]), FLAT * slack,
         slack, size,
@@ -169,6 +177,9 @@ def _store_points(
             found.arm[c, 0, m] = manifold.p_a[i, m] - p_ba[m]
             found.arm[c, 1, m] = manifold.p_a[i, m] - separation * manifold.normal[i, m]
             impulse[c, m] = 0.0
+        if part > 0.0:
+            p, n = vec3.load(manifold.p_a, i), vec3.load(manifold.normal, i)
+            found.separation[c] -= part * vec3.dot(n, way_ahead(ahead, a, b, p, p_ba))
     left, came = inherit_impulses(
         pairs, slot, rb, radius_b, found, kept, manifold, SAME_PLACE * size, impulse
     )  # fmt: skip
@@ -179,7 +190,7 @@ def _store_points(
         pairs.feature[room, k] = manifold.feature[manifold.chosen[k]]
         for m in range(3):
             pairs.impulse[room, k, m] = impulse[k, m]
-    keep_points(pairs, slot, ra, p_ba, rb, found, kept)
+    keep_points(pairs, slot, ra, pose[1], rb, found, kept)
     pairs.point_count[slot], pairs.carrier[slot] = FRESH + kept, carrier
 
 
@@ -188,6 +199,34 @@ def _pair_size(bound_a, bound_b):
     """What a pair's tolerances are relative to: the smaller shape, as far as the larger's digits reach."""
     low, high = min(bound_a, bound_b), max(bound_a, bound_b)
     return max(low, SMALLEST * high) if math.isfinite(high) else low
+
+
+@merged
+def _find_candidates(
+    shapes, sa, sb, a, b, pose, witness, axis, margin, size, slack, sensed, ahead, scratch, counter
+):
+    """Candidates of a pair where it stands, or where it meets: see `meeting`.
+
+    Args:
+        pose: (R_a, p_ba, R_b) where it stands.
+
+    Returns:
+        (gap there [m], the part of the motion ahead that they are of, the pose after it).
+    """
+    manifold, search = scratch.manifold, scratch.search
+    meets = not sensed and moves_far(shapes, sa, sb, ahead, a, b, size)
+    gap, part, at, ends = margin, 0.0, pose, False
+    search[0] = 0.0
+    while not ends:
+        manifold.count[0], scratch.deepest[0] = 0, margin  # at least, where the pair says no more
+        _collide_pair(shapes, sa, at[0], at[1], sb, at[2], witness, axis, margin, size, scratch, counter)
+        if part == 0.0:
+            gap = lowest_gap(manifold, scratch.deepest[0])
+        upto = next_look(manifold, ahead, a, b, at[1], size, slack, part, search) if meets else part
+        ends = upto == part
+        if not ends:
+            part, at = upto, pose_at(ahead, a, b, upto, pose[0], pose[1], pose[2])
+    return gap, part, at
 
 
 @merged
@@ -221,7 +260,6 @@ def _look_at_pairs(
             if moved >= CARRIED * slack:
                 pairs.point_count[slot] += FRESH
             continue
-        manifold.count[0] = 0
         pairs.point_count[slot] = max(np.int64(pairs.point_count[slot]), 0)
         sa, sb = colliders.shape[ka], colliders.shape[kb]
         if shapes.kind[sa] == MESH or shapes.kind[sb] == MESH:  # its triangles have pairs of their own
@@ -232,8 +270,10 @@ def _look_at_pairs(
         witness, axis = pairs.witness[slot], pairs.axis[slot]
         pairs.looks[slot] += 1
         pairs.way[slot], pairs.margin[slot] = way, margin
-        scratch.deepest[0] = margin  # at least, where the pair says no more
-        _collide_pair(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scratch, tally)
+        gap, part, at = _find_candidates(
+            shapes, sa, sb, a, b, (ra, p_ba, rb), witness, axis, margin, size, slack, sensed, trace.ahead,
+            scratch, tally,
+        )  # fmt: skip
         if sensed:
             pairs.point_count[slot] = OVERLAPS_SENSOR if manifold.count[0] > 0 else 0
             continue
@@ -243,20 +283,18 @@ def _look_at_pairs(
         elif manifold.count[0] > 0:
             carrier = _carrier(witness, shapes.kind[sa], shapes.kind[sb])
             rolls = _is_round(shapes.kind[sa]) or _is_round(shapes.kind[sb])
-            foresee(manifold, p_ba, a, b, trace.ahead, rolls)
-            pairs.gap[slot] = np.inf
-            for i in range(manifold.count[0]):
-                pairs.gap[slot] = min(pairs.gap[slot], manifold.separation[i])
+            foresee(manifold, at[1], a, b, trace.ahead, rolls)
+            pairs.gap[slot] = gap
             _store_points(
-                pairs, slot, a, b, ra, p_ba, rb, size, slack, carrier, shapes.radius[sa], shapes.radius[sb],
-                is_mesh, scratch,
+                pairs, slot, a, b, (ra, p_ba, rb), part, at[1], trace.ahead, size, slack, carrier,
+                shapes.radius[sa], shapes.radius[sb], is_mesh, scratch,
             )  # fmt: skip
             tally[POINTS] += pairs.point_count[slot] - FRESH
         else:
             if is_mesh:
                 note_left(pairs, slot, np.int64(15), a, b, scratch.movers)
             pairs.point_count[slot] = 0
-            pairs.gap[slot] = scratch.deepest[0]  # below the margin where another triangle has the contact
+            pairs.gap[slot] = gap  # below the margin where another triangle has the contact
 
 
 @merged

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from ..geometry.shape_table import CAPSULE, DISCS, HULL
-from ..geometry.support import aligned_face, vertex
+from ..geometry.support import aligned_edge, aligned_face, vertex
 from ..jit import inlined, inner, merged
 from ..math3 import mat3, vec3
 from .difference import difference_support, put_row
@@ -135,6 +135,20 @@ def _put(scratch, i, p, tag):
 
 
 @inner
+def _load_edge(shapes, s, r, offset, d, row, scratch):
+    """Write the edge that a hull turns to d (its own frame), if it is one; returns the number of points."""
+    v, u, sine = aligned_edge(shapes, s, d)
+    if sine > LINE_SINE:
+        return 1
+    for k in range(2):
+        end = v if k == 0 else u
+        p = vec3.add(mat3.transform(r, vertex(shapes, s, end)), offset)
+        scratch.polygon[row, k, 0], scratch.polygon[row, k, 1], scratch.polygon[row, k, 2] = p
+        scratch.tag[row, k] = end
+    return 2
+
+
+@inner
 def load_feature(shapes, s, r, offset, n, row, scratch):
     """Write what shape `s` turns to the direction n (out of it, world axes) to polygon `row`.
 
@@ -146,7 +160,7 @@ def load_feature(shapes, s, r, offset, n, row, scratch):
     if shapes.kind[s] == HULL:
         face, cosine = aligned_face(shapes, s, d)
         if cosine < CLIP_COSINE:
-            return 1
+            return _load_edge(shapes, s, r, offset, d, row, scratch)
         first, last = shapes.loop_start[face], shapes.loop_start[face + 1]
         for k in range(first, last):
             p = vec3.add(mat3.transform(r, vertex(shapes, s, shapes.loop[k])), offset)

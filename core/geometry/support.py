@@ -64,6 +64,21 @@ def aligned_face(shapes, s, d):
 
 
 @inner
+def aligned_edge(shapes, s, d):
+    """The flattest edge at the vertex of a hull farthest along d (unit): two vertices, sine of its slope."""
+    v = support_vertex(shapes, s, d, ANY_VERTEX)
+    p, best, flattest = vertex(shapes, s, v), v, 2.0
+    first = shapes.vertex_start[s] + v
+    for k in range(shapes.neighbor_start[first], shapes.neighbor_start[first + 1]):
+        u = np.int64(shapes.neighbor[k])
+        edge = vec3.subtract(p, vertex(shapes, s, u))
+        sine = vec3.dot(edge, d) / vec3.norm(edge)
+        if sine < flattest:
+            best, flattest = u, sine
+    return v, best, flattest
+
+
+@inner
 def support_feature(shapes, s, d):
     """(generator, point) of shape `s` farthest along d, in its own frame, without the rounding of its radius.
 
