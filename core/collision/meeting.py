@@ -46,18 +46,20 @@ def _visible_turn(shapes, s, ahead, body):
 
 @inlined
 def moves_far(shapes, sa, sb, ahead, a, b, size):
-    """Whether two bodies move on each other by so much that their contacts are not those they begin with.
+    """Whether two bodies move on each other by so much that their contacts may not be those they begin with.
 
     Args:
         size: Of the smaller one [m].
+
+    Returns:
+        (whether they do, by how much one of them turns, if that shows [rad]).
     """
+    turn = max(_visible_turn(shapes, sa, ahead, a), _visible_turn(shapes, sb, ahead, b))
     if shapes.kind[sa] == PLANE or shapes.kind[sb] == PLANE or shapes.kind[sb] == TRIANGLE:
-        return False  # of which the normal is known
+        return False, turn  # of which the normal is known
     shift = vec3.subtract(vec3.load(ahead, a), vec3.load(ahead, b))
     far = FAR if shapes.kind[sa] == HULL and shapes.kind[sb] == HULL else FAR_OF_ROUND
-    if vec3.dot(shift, shift) <= (far * size) ** 2:
-        return False
-    return max(_visible_turn(shapes, sa, ahead, a), _visible_turn(shapes, sb, ahead, b)) <= MOST_TURN
+    return vec3.dot(shift, shift) > (far * size) ** 2 and turn <= MOST_TURN, turn
 
 
 @inlined
@@ -109,7 +111,7 @@ def _as_it_stands(n, way, first_normal, size):
 
 
 @inner
-def next_look(manifold, ahead, a, b, p_ba, size, slack, part, search):
+def next_look(manifold, ahead, a, b, p_ba, turn, size, slack, part, search):
     """Where to look at a pair next, as a part of the motion ahead; `part`, where that was looked at last.
 
     Args:
@@ -127,7 +129,10 @@ def next_look(manifold, ahead, a, b, p_ba, size, slack, part, search):
         search[1], search[2] = 0.0, gap
         search[3], search[4], search[5] = n
         until = _time_to_close(manifold, ahead, a, b, p_ba)
-        return until if gap > slack and until < 1.0 else part
+        # What comes straight at each other meets as it stands.
+        way = vec3.scale(way_ahead(ahead, a, b, vec3.load(manifold.p_a, deepest), p_ba), min(until, 1.0))
+        straight = turn * until < SAME_NORMAL and _as_it_stands(n, way, n, size)
+        return until if gap > slack and until < 1.0 and not straight else part
     if abs(gap) <= MET * slack or (part == 1.0 and gap > 0.0):
         way = vec3.scale(way_ahead(ahead, a, b, vec3.load(manifold.p_a, deepest), p_ba), part)
         search[0] = LOOKS + 1.0  # the last look

@@ -214,7 +214,7 @@ def _find_candidates(
         (gap there [m], the part of the motion ahead that they are of, the pose after it).
     """
     manifold, search = scratch.manifold, scratch.search
-    meets = not sensed and moves_far(shapes, sa, sb, ahead, a, b, size)
+    far, turn = moves_far(shapes, sa, sb, ahead, a, b, size)
     gap, part, at, ends = margin, 0.0, pose, False
     search[0] = 0.0
     while not ends:
@@ -222,7 +222,9 @@ def _find_candidates(
         _collide_pair(shapes, sa, at[0], at[1], sb, at[2], witness, axis, margin, size, scratch, counter)
         if part == 0.0:
             gap = lowest_gap(manifold, scratch.deepest[0])
-        upto = next_look(manifold, ahead, a, b, at[1], size, slack, part, search) if meets else part
+        upto = part
+        if far and not sensed:
+            upto = next_look(manifold, ahead, a, b, at[1], turn, size, slack, part, search)
         ends = upto == part
         if not ends:
             part, at = upto, pose_at(ahead, a, b, upto, pose[0], pose[1], pose[2])
