@@ -24,7 +24,7 @@ MOST_TURN = 0.5
 # [rad] by which a normal may turn on the way, and how far, in parts of the size, one may slide by the other.
 SAME_NORMAL, SAME_PLACE = 1e-3, 1e-3
 MET = 0.1  # of the slack: bodies this near touch
-LOOKS = 12
+LOOKS = 12  # at a pair in a step, at most
 
 
 @inlined
@@ -55,8 +55,9 @@ def moves_far(shapes, sa, sb, ahead, a, b, size):
         (whether they do, by how much one of them turns, if that shows [rad]).
     """
     turn = max(_visible_turn(shapes, sa, ahead, a), _visible_turn(shapes, sb, ahead, b))
+    # The normal of a plane does not turn; which of its triangles a mesh is touched with is not known ahead.
     if shapes.kind[sa] == PLANE or shapes.kind[sb] == PLANE or shapes.kind[sb] == TRIANGLE:
-        return False, turn  # of which the normal is known
+        return False, turn
     shift = vec3.subtract(vec3.load(ahead, a), vec3.load(ahead, b))
     far = FAR if shapes.kind[sa] == HULL and shapes.kind[sb] == HULL else FAR_OF_ROUND
     return vec3.dot(shift, shift) > (far * size) ** 2 and turn <= MOST_TURN, turn
@@ -116,8 +117,11 @@ def next_look(manifold, ahead, a, b, p_ba, turn, size, slack, part, search):
 
     Args:
         manifold: What was found there.
-        size: Of the smaller body [m].
+        ahead: By what each body is to move and turn, see `Trace`.
         p_ba: Centre of mass of a from that of b there [m].
+        turn: By how much a body turns in the motion ahead, if that shows [rad].
+        size: Of the smaller body [m].
+        slack: What counts as touching [m].
         search: Of this pair: looks, the part and the gap where it was last found apart, its first normal.
     """
     if manifold.count[0] == 0 or search[0] > LOOKS:  # it passes by, or goes on looking for ever

@@ -152,15 +152,16 @@ def _carrier(witness, kind_a, kind_b):
 
 @merged
 def _store_points(
-    pairs, slot, a, b, pose, part, p_ba, ahead, size, slack, carrier, radius_a, radius_b, is_mesh, scratch
-):
+    pairs, slot, a, b, pose, gap, part, p_ba, ahead, size, slack, carrier, radius_a, radius_b, is_mesh,
+    scratch,
+):  # fmt: skip
     """Store a pair's candidates, reduced, in its room.
 
     Points take over the impulses of the last step (those of this one are stored by `store_impulses`).
 
     Args:
-        pose: (R_a, p_ba, R_b) where the pair stands; p_ba after the part of the motion ahead that the
-            candidates are of.
+        pose, gap: (R_a, p_ba, R_b) where the pair stands, and the gap there [m].
+        part, p_ba: The part of the motion ahead that the candidates are of, and p_ba after it.
     """
     manifold, found, impulse, room = scratch.manifold, scratch.found, scratch.impulse, pairs.room[slot]
     ra, rb = pose[0], pose[2]
@@ -179,7 +180,10 @@ def _store_points(
             impulse[c, m] = 0.0
         if part > 0.0:
             p, n = vec3.load(manifold.p_a, i), vec3.load(manifold.normal, i)
-            found.separation[c] -= part * vec3.dot(n, way_ahead(ahead, a, b, p, p_ba))
+            way = vec3.dot(n, way_ahead(ahead, a, b, p, p_ba))
+            begin = separation - part * way
+            # What has gone past each other by then does not overlap, or touch, before.
+            found.separation[c] = max(begin, gap) if way > 0.0 else begin
     left, came = inherit_impulses(
         pairs, slot, rb, radius_b, found, kept, manifold, SAME_PLACE * size, impulse
     )  # fmt: skip
@@ -288,7 +292,7 @@ def _look_at_pairs(
             foresee(manifold, at[1], a, b, trace.ahead, rolls)
             pairs.gap[slot] = gap
             _store_points(
-                pairs, slot, a, b, (ra, p_ba, rb), part, at[1], trace.ahead, size, slack, carrier,
+                pairs, slot, a, b, (ra, p_ba, rb), gap, part, at[1], trace.ahead, size, slack, carrier,
                 shapes.radius[sa], shapes.radius[sb], is_mesh, scratch,
             )  # fmt: skip
             tally[POINTS] += pairs.point_count[slot] - FRESH
