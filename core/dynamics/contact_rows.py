@@ -33,6 +33,7 @@ class ContactRows(NamedTuple):
     impulse: np.ndarray  # [N s] (c, 3) impulse on a by lasting contact
     collision: np.ndarray  # [N s] (c, 3) impulse on a by collisions
     before: np.ndarray  # [N s] (c, 3) impulse of the last step, where the contact lasts
+    acted: np.ndarray  # (c,) part of it that acts before a collision: see impulse_collisions.py
     turning: np.ndarray  # [m/s] (c, 2) slip by arms that turn, beyond the straight prediction
     compliance: np.ndarray  # [1/kg] (c,) of the contact's spring: 1 / (stiffness h^2)
     gap: np.ndarray  # [m] (c,) how far the contact may still close in this step
@@ -45,8 +46,8 @@ class ContactRows(NamedTuple):
 def empty_rows(capacity: int) -> ContactRows:
     """Rows with room for `capacity` contact points."""
     by_three, by_two, by_one = ((capacity, 3), float), ((capacity, 2), float), ((capacity,), float)
-    impulse, collision, before, turning, compliance, gap = scratch_tables(
-        by_three, by_three, by_three, by_two, by_one, by_one
+    impulse, collision, before, acted, turning, compliance, gap = scratch_tables(
+        by_three, by_three, by_three, by_one, by_two, by_one, by_one
     )
     return ContactRows(
         K_nn=table(capacity),
@@ -55,6 +56,7 @@ def empty_rows(capacity: int) -> ContactRows:
         impulse=impulse,
         collision=collision,
         before=before,
+        acted=acted,
         turning=turning,
         compliance=compliance,
         gap=gap,
@@ -194,7 +196,7 @@ def fill_rows(friction, masses, contacts, slots, places, first, last, pairs, mul
         last_impulse = vec3.load(pairs.impulse[pairs.room[slot]], place)
         if rows.kept[c]:
             rows.impulse[c, 0] = max(vec3.dot(vec3.load(contacts.normal, c), last_impulse), 0.0)
-            rows.collision[c, 0], rows.gap[c] = 0.0, 0.0
+            rows.collision[c, 0], rows.acted[c], rows.gap[c] = 0.0, 0.0, 0.0
             continue
         # A point that is carried on has moved by too little to change what its row holds.
         if not (rows.slot[c] == slot and rows.place[c] == place and rows.look[c] == pairs.looks[slot]):
@@ -207,7 +209,7 @@ def fill_rows(friction, masses, contacts, slots, places, first, last, pairs, mul
         rows.impulse[c, 0], rows.impulse[c, 1], rows.impulse[c, 2] = max(p[0], 0.0), p[1], p[2]
         for k in range(3):
             rows.before[c, k] = rows.impulse[c, k]
-        rows.gap[c] = contacts.separation[c] + pairs.allowance[slot]
+        rows.acted[c], rows.gap[c] = 0.0, contacts.separation[c] + pairs.allowance[slot]
         for k in range(3):
             rows.collision[c, k] = 0.0
 

@@ -353,8 +353,8 @@ class ImpulsePipeline:
         self.crew.run(
             resolve_collisions,
             self.model.kind, self.model.bound, self.surfaces, self.masses, self.plan, self.geometry,
-            self.rows, self.islands, island_count, h, speed, self.graph, self.round, self.collisions,
-            alone=self._is_small,
+            self.rows, self.islands, island_count, h, speed, self.lasting, self.graph, self.round,
+            self.collisions, alone=self._is_small,
         )  # fmt: skip
 
     def _solve_contacts(self, h: float, island_count: int) -> None:

@@ -48,6 +48,7 @@ REST_STEPS = 1.05
 # where another collision of the step caused it. Of two that do not bounce each causes the other again and
 # again, as long as they slow each other down: the lasting contacts find at once what that ends in.
 LEAST_RESTITUTION, LEAST_OF_CAUSED = 0.5, 1e-6
+MOST_ACTED = 0.999  # of a step: what is left of a lasting impulse stays a part of it
 # Tasks on the board: contacts are looked at, groups of collisions resolved, contacts of bodies that these
 # changed looked at again; and how many of each are worth a piece.
 LOOK, RESOLVE, LOOK_AGAIN = (np.int64(task) for task in range(3))
@@ -319,9 +320,40 @@ def _begin_island(islands, now, scratch):
 
 
 @inner
-def _end_island(islands, plan, h, scratch):
+def _split_impulses(contacts, rows, islands, island, h, lasting, scratch):
+    """Keep what lasting contacts did until their bodies collided apart from what is still to be found.
+
+    What a body stood on has borne it until the blow, and what it then stands on bears it from there on only:
+    else a block that rocks would come down on its other edge as if that had borne it all through the step.
+    """
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        a, b = contacts.body[c, 0], contacts.body[c, 1]
+        part = min(max(scratch.time[a], scratch.time[b]) / h, MOST_ACTED)
+        if part > 0.0 and rows.before[c, 0] > 0.0 and lasting[a] and lasting[b] and not rows.kept[c]:
+            rows.acted[c] = part
+            for k in range(3):
+                rows.before[c, k] *= 1.0 - part
+                rows.impulse[c, k] = rows.before[c, k]
+
+
+@inner
+def join_impulses(rows, first, last):
+    """Add to the impulses found at some contacts those that acted before collisions."""
+    for c in range(first, last):
+        if rows.acted[c] > 0.0 and not rows.kept[c]:
+            for k in range(3):
+                whole = rows.before[c, k] / (1.0 - rows.acted[c])
+                rows.impulse[c, k] += rows.acted[c] * whole
+                rows.before[c, k] = whole
+            rows.acted[c] = 0.0
+
+
+@inner
+def _end_island(contacts, rows, islands, plan, h, lasting, scratch):
     """Take the island's collisions into the plan."""
     island = scratch.count[ISLAND]
+    _split_impulses(contacts, rows, islands, island, h, lasting, scratch)
     for i in range(islands.body_start[island], islands.body_start[island + 1]):
         body = islands.body[i]
         for k in range(6):
@@ -368,7 +400,9 @@ def _begin_round(board, kind, contacts, now, scratch):
 
 
 @inner
-def _begin_next(board, kind, plan, contacts, islands, island_count, h, graph, now, scratch):
+def _begin_next(
+    board, kind, plan, contacts, rows, islands, island_count, h, lasting, graph, now, scratch
+):  # fmt: skip
     """Put up the task after one that is done; whether there is any."""
     task, count = board.word[TASK], scratch.count
     if task == RESOLVE and count[ROUND] < MAX_ROUNDS:
@@ -383,7 +417,7 @@ def _begin_next(board, kind, plan, contacts, islands, island_count, h, graph, no
         count[LISTED] = 0
     if count[LISTED] == 0:
         if task != LOOK:
-            _end_island(islands, plan, h, scratch)
+            _end_island(contacts, rows, islands, plan, h, lasting, scratch)
         if count[HIT] == count[HITS]:
             return False
         _begin_island(islands, now, scratch)
@@ -414,14 +448,15 @@ def _begin(board, bound, plan, contact_count, rest_speed, scratch):
 
 @kernel
 def resolve_collisions(
-    kind, bound, surfaces, masses, plan, contacts, rows, islands, island_count, h, gravity_speed, graph, now,
-    scratch, board, thread,
+    kind, bound, surfaces, masses, plan, contacts, rows, islands, island_count, h, gravity_speed, lasting,
+    graph, now, scratch, board, thread,
 ):  # fmt: skip
     """Resolve all collisions of the step; `plan.mean` and `plan.end_minus_mean` take them in.
 
     Args:
         bound: Largest distance of any point of each body from its centre of mass [m], shape (n,).
         gravity_speed: What gravity adds to a velocity in one step [m/s].
+        lasting: Whether the impulses of the last step act on a body all through this one, shape (n,).
         graph: Of these contacts.
         now: Scratch of this step.
         board, thread: See `crew`: several threads share the contacts and the groups of a round.
@@ -441,6 +476,6 @@ def resolve_collisions(
         else:
             wait_for_all(board, scratch.count[PIECES])
             if not _begin_next(
-                board, kind, plan, contacts, islands, island_count, h, graph, now, scratch
+                board, kind, plan, contacts, rows, islands, island_count, h, lasting, graph, now, scratch
             ):  # fmt: skip
                 return

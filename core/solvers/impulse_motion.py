@@ -6,6 +6,7 @@ from ..dynamics.contact_rows import PUSH, add_parts, contact_frame, sum_momenta
 from ..dynamics.motion import move_some_bodies
 from ..jit import inner, kernel
 from ..math3 import mat3, vec3
+from .impulse_collisions import join_impulses
 from .impulse_energy import kinetic_energy
 
 IMPULSES, MOMENTA = FIRST, SECOND  # are turned into world axes, and summed; then bodies are moved
@@ -15,6 +16,7 @@ CONTACTS_OF_PIECE = 512  # that are worth a piece
 @inner
 def _write_impulses(contacts, rows, first, last, impulse_out, push_out):
     """Write the impulses of some contacts in world axes: for the next step, and all of this one [N s]."""
+    join_impulses(rows, first, last)
     for c in range(first, last):
         if rows.kept[c]:
             continue

@@ -124,6 +124,7 @@ def settle(contacts, rows, islands, island, h, gravity_speed, tolerance, equilib
             mean[body, m] *= scale
     for i in range(first, last):
         c = islands.order[i]
+        rows.acted[c] = 0.0
         for m in range(3):
             rows.before[c, m] = rows.impulse[c, m]  # which it is from now on
     return True

@@ -97,7 +97,9 @@ def _find_loads(pipeline: "ImpulsePipeline", h: float, *, preloaded: bool) -> fl
     """
     pipeline.find_impulses(h, pipeline.prepare_contacts(h), preloaded)
     count, rows = pipeline.contact_count, pipeline.rows
-    found, before = rows.impulse[:count], rows.before[:count]
+    acted = rows.acted[:count, None]
+    before = rows.before[:count] / (1.0 - acted)
+    found = rows.impulse[:count] + acted * before
     wanted = 2.0 * found - before if preloaded else found
     write_impulses(pipeline.geometry, wanted, pipeline.impulse)
     pipeline.store_impulses()
