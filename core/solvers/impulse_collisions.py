@@ -48,7 +48,7 @@ REST_STEPS = 1.05
 # where another collision of the step caused it. Of two that do not bounce each causes the other again and
 # again, as long as they slow each other down: the lasting contacts find at once what that ends in.
 LEAST_RESTITUTION, LEAST_OF_CAUSED = 0.5, 1e-6
-MOST_ACTED = 0.999  # of a step: what is left of a lasting impulse stays a part of it
+MOST_ACTED = 0.999  # of a lasting impulse: the whole is known again from what is left of it
 # Tasks on the board: contacts are looked at, groups of collisions resolved, contacts of bodies that these
 # changed looked at again; and how many of each are worth a piece.
 LOOK, RESOLVE, LOOK_AGAIN = (np.int64(task) for task in range(3))
@@ -341,7 +341,7 @@ def _split_impulses(contacts, rows, islands, island, h, lasting, scratch):
 def join_impulses(rows, first, last):
     """Add to the impulses found at some contacts those that acted before collisions."""
     for c in range(first, last):
-        if rows.acted[c] > 0.0 and not rows.kept[c]:
+        if rows.acted[c] > 0.0:
             for k in range(3):
                 whole = rows.before[c, k] / (1.0 - rows.acted[c])
                 rows.impulse[c, k] += rows.acted[c] * whole

@@ -189,9 +189,9 @@ def test_block_that_rocks(time_step, figure):
 
     Source: Housner 1963, *The behavior of inverted pendulum structures during earthquakes*, eq. 6: angular
     momentum about the other edge, at a from the middle. Energy about the edge, from five steps before the
-    blow to five after it. Limit: in a step arms are straight, while it turns by w h; that takes w h at the
-    blow, and (3/4) g h^2 / R of its energy in each step. Before, what it stood on was taken to bear nothing
-    in the step of the blow: an error of 2 (dw/dt) h / w, .05 at 1/240 s.
+    blow to five after it. Limit: in a step arms are straight, while it turns by w h; that takes about
+    w h at the blow, and (3/4) g h^2 / R of its energy in each of ten steps. Were what it stood on taken to
+    bear nothing in the step of the blow, the error would be up to 2 (dw/dt) h / w, .05 at 1/240 s.
     """
     lean, radius = np.arctan2(0.5, 2.0), np.hypot(0.25, 1.0)
     kept = (1 - 1.5 * np.sin(lean) ** 2) ** 2
