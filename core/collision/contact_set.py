@@ -6,7 +6,7 @@ import numpy as np
 
 from ..jit import inlined
 from ..math3 import vec3
-from ..tables import table, table_of
+from ..tables import scratch_tables, table, table_of
 
 QUERIES, SURVIVED, CARRIED_ON, PAIRS = 0, 1, 2, 3  # indices into ContactSet.counter
 
@@ -33,18 +33,25 @@ class ContactGeometry(NamedTuple):
 
     body: np.ndarray
     normal: np.ndarray
-    arm: np.ndarray
+    arm: np.ndarray  # [m] (capacity, 2, 3) in the mean over the step: see solvers/impulse_arms.py
+    arm_at_start: np.ndarray  # the contact set's
     rounding: np.ndarray
     separation: np.ndarray
     carrier: np.ndarray
     carried: np.ndarray
 
+    def at_start(self) -> "ContactGeometry":
+        """The same with the arms of the beginning of the step."""
+        return self._replace(arm=self.arm_at_start)
+
 
 def contact_geometry(contacts: ContactSet) -> ContactGeometry:
-    """Where the contacts are; the arrays are those of the contact set, not copies."""
+    """Where the contacts are; the arrays are those of the contact set, not copies, but for the mean arms."""
+    (mean_arm,) = scratch_tables((contacts.arm.shape, float))
     return ContactGeometry(
         contacts.body,
         contacts.normal,
+        mean_arm,
         contacts.arm,
         contacts.rounding,
         contacts.separation,

@@ -22,6 +22,7 @@ from .round_shapes import add_deepest, clip_features, load_feature, separate_cor
 from .separating_plane import FACE_B, NO_WITNESS
 
 LEAN_TOLERANCE = 1e-4  # [rad] sides that bend less are flat: more than coordinates of 32 bits make of it
+UPRIGHT = 1.0 - 0.5 * LEAN_TOLERANCE**2  # cosine of a normal that leans by less
 SAME_HEIGHT = 1e-5  # corners whose heights differ by less of the side's length touch together
 # A contact that gets the triangle's normal against its own must not be deeper than this part of the
 # body's size: a body that lies over a sheet's border is not pushed off sideways.
@@ -132,27 +133,32 @@ def _load_triangle(shapes, s, r, n, cosine, scratch):
 
 
 @inner
+def _on_sides(shapes, s, p, size):
+    """(Whether a point in the triangle's frame lies on one of its sides, and on one that is bent)."""
+    first = shapes.loop_start[shapes.face_start[s]]
+    n = vec3.load(shapes.face_normal, shapes.face_start[s])
+    on_side, on_bent = False, False
+    for k in range(3):
+        room = vec3.dot(_outward(shapes, s, n, k), vec3.subtract(_corner(shapes, s, k), p))
+        if abs(room) <= 1e-6 * size:
+            behind = shapes.lean[first + k, 1]
+            bend = max(shapes.lean[first + k, 0], behind if behind >= 0.0 else -1.0 - behind)
+            on_side, on_bent = True, on_bent or bend > LEAN_TOLERANCE
+    return on_side, on_bent
+
+
+@inner
 def _drop_inner_points(shapes, s, r, size, scratch):
     """Take out candidates that are no corners of the contact region, which goes on over flat sides.
 
     The solid's own corners stay; where a side cut its outline, or a corner of the triangle lies under it,
     the neighbours in the same plane carry the region on.
     """
-    first = shapes.loop_start[shapes.face_start[s]]
-    n = vec3.load(shapes.face_normal, shapes.face_start[s])
     kept = 0
     for i in range(scratch.count[0]):
         p = mat3.transform_transposed(r, vec3.load(scratch.p_a, i))
-        keep = (scratch.feature[i] >> 1) < CUT
-        on_side = False
-        for k in range(3):
-            room = vec3.dot(_outward(shapes, s, n, k), vec3.subtract(_corner(shapes, s, k), p))
-            if abs(room) <= 1e-6 * size:
-                on_side = True
-                behind = shapes.lean[first + k, 1]
-                bend = max(shapes.lean[first + k, 0], behind if behind >= 0.0 else -1.0 - behind)
-                keep = keep or bend > LEAN_TOLERANCE
-        if keep or not on_side:
+        on_side, on_bent = _on_sides(shapes, s, p, size)
+        if (scratch.feature[i] >> 1) < CUT or on_bent or not on_side:
             scratch.separation[kept] = scratch.separation[i]
             scratch.feature[kept] = scratch.feature[i]
             for k in range(3):
@@ -240,6 +246,9 @@ def collide_triangle(
         cosine > 1.0 - 1e-12 and margin < 1e300
     ):  # the lowest point of a lies over the triangle or over another
         is_own = room >= -1e-6 * size
+    elif cosine > UPRIGHT and margin < 1e300:  # an edge that lies on several triangles of one plane
+        on_side, on_bent = _on_sides(shapes, sb, mat3.transform_transposed(rb, p_a), size)
+        is_own = on_bent or not on_side
     witness[0] = FACE_B if cosine > 1.0 - 1e-12 else NO_WITNESS
     count_a = load_feature(shapes, sa, ra, p_ba, vec3.scale(n, -1.0), np.int64(0), manifold)
     count_b = _load_triangle(shapes, sb, rb, n, cosine, manifold)

@@ -34,7 +34,6 @@ class ContactRows(NamedTuple):
     collision: np.ndarray  # [N s] (c, 3) impulse on a by collisions
     before: np.ndarray  # [N s] (c, 3) impulse of the last step, where the contact lasts
     acted: np.ndarray  # (c,) part of it that acts before a collision: see impulse_collisions.py
-    turning: np.ndarray  # [m/s] (c, 2) slip by arms that turn, beyond the straight prediction
     compliance: np.ndarray  # [1/kg] (c,) of the contact's spring: 1 / (stiffness h^2)
     gap: np.ndarray  # [m] (c,) how far the contact may still close in this step
     kept: np.ndarray  # (c,) where impulses stay what they were: in islands that sleep, and others at rest
@@ -45,9 +44,9 @@ class ContactRows(NamedTuple):
 
 def empty_rows(capacity: int) -> ContactRows:
     """Rows with room for `capacity` contact points."""
-    by_three, by_two, by_one = ((capacity, 3), float), ((capacity, 2), float), ((capacity,), float)
-    impulse, collision, before, acted, turning, compliance, gap = scratch_tables(
-        by_three, by_three, by_three, by_one, by_two, by_one, by_one
+    by_three, by_one = ((capacity, 3), float), ((capacity,), float)
+    impulse, collision, before, acted, compliance, gap = scratch_tables(
+        by_three, by_three, by_three, by_one, by_one, by_one
     )
     return ContactRows(
         K_nn=table(capacity),
@@ -57,7 +56,6 @@ def empty_rows(capacity: int) -> ContactRows:
         collision=collision,
         before=before,
         acted=acted,
-        turning=turning,
         compliance=compliance,
         gap=gap,
         kept=table(capacity, np.bool_),
@@ -317,8 +315,8 @@ def add_parts(momentum, parts, i):
 def sticking_impulse(rows, c, u, stiffness):
     """Friction impulse of contact `c` at the relative velocity u if it sticks, by its spring's stiffness."""
     return (
-        rows.before[c, 1] - (u[1] + rows.turning[c, 0]) * stiffness,
-        rows.before[c, 2] - (u[2] + rows.turning[c, 1]) * stiffness,
+        rows.before[c, 1] - u[1] * stiffness,
+        rows.before[c, 2] - u[2] * stiffness,
     )
 
 

@@ -46,8 +46,8 @@ def enter_lane(contacts, rows, c, u, normal_spring, row, lane):
         row[k, lane] = normal_spring[k]
     s = PUSH * rows.compliance[c]
     row[SPRING, lane] = s
-    row[ANCHOR_1, lane] = s * rows.before[c, 1] - rows.turning[c, 0]
-    row[ANCHOR_2, lane] = s * rows.before[c, 2] - rows.turning[c, 1]
+    row[ANCHOR_1, lane] = s * rows.before[c, 1]
+    row[ANCHOR_2, lane] = s * rows.before[c, 2]
     row[STATIC, lane] = row[DYNAMIC, lane] = friction_of(rows, c)
 
 

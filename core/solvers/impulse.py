@@ -175,8 +175,8 @@ class ImpulsePipeline:
     def rest(self) -> None:
         """Give back the memory that lasts no longer than a step."""
         release(
-            [self.net], self.packed, self.packed.parts, self.packed.batches, self.packed.quiet, self.round,
-            self.rows, self.solve, self.solve.newton, self.graph, self.collisions,
+            [self.net, self.geometry.arm], self.packed, self.packed.parts, self.packed.batches, self.rows,
+            self.packed.quiet, self.round, self.solve, self.solve.newton, self.graph, self.collisions,
         )  # fmt: skip
         self.log.rest()
 
@@ -344,8 +344,7 @@ class ImpulsePipeline:
 
     def _sink(self, h: float) -> float:
         """How far a spring may give under any load, per step [m/s]: less than gravity would in a step."""
-        sink = SINK * self.tolerance / h
-        return min(sink, SINK * h * self.gravity_size) if self.gravity_size > 0.0 else sink
+        return min(SINK * self.tolerance / h, SINK * h * self.gravity_size or math.inf)
 
     def _resolve_collisions(self, h: float, island_count: int) -> None:
         # Where there is no gravity what is slower than a tenth of the tolerance in a step is touching.
@@ -434,8 +433,9 @@ class ImpulsePipeline:
             count = self.contact_count + past.write(self.state, self.contacts, self.contact_count)
             past.note(self.state, self.contacts, self.contact_count, allowance, limit)
             project_positions(
-                self.model, self.state, self.masses, self.geometry, self.contacts.slot, count, allowance,
-                limit, self.gravity, self.plan, repair_scratch(len(self.net), count), self.end_velocity,
+                self.model, self.state, self.masses, self.geometry.at_start(), self.contacts.slot, count,
+                allowance, limit, self.gravity, self.plan, repair_scratch(len(self.net), count),
+                self.end_velocity,
             )  # fmt: skip
 
     def _check_finite(self) -> None:

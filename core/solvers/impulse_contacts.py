@@ -13,7 +13,7 @@ import math
 
 from ..collision.contact_set import cores
 from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B
-from ..dynamics.contact_rows import in_frame, relative_velocity, to_world
+from ..dynamics.contact_rows import relative_velocity, to_world
 from ..jit import inlined, inner, kernel
 from ..math3 import mat3, quat, vec3
 
@@ -25,43 +25,51 @@ FAR_TURN = 0.5  # [rad] a step; beyond it the impulses of the last step are none
 
 
 @inlined
-def _without_roll(masses, body, w):
-    """A rotation without its part about the axis of a round body."""
+def round_axis_of(masses, body):
+    """The axis of a round body, world axes; zero where it has none."""
     axis = vec3.load(masses.round_axis, body)
     if axis[0] == 0.0 and axis[1] == 0.0 and axis[2] == 0.0:
-        return w
-    axis = mat3.transform(mat3.load(masses.R, body), axis)
+        return axis
+    return mat3.transform(mat3.load(masses.R, body), axis)
+
+
+@inlined
+def _without_roll(masses, body, w):
+    """A rotation without its part about the axis of a round body."""
+    axis = round_axis_of(masses, body)
     return vec3.subtract(w, vec3.scale(axis, vec3.dot(w, axis)))
 
 
 @inlined
-def _turn(masses, body, w):
+def turn_shown(masses, body, w):
     """Rotation by w as far as it shows: of a round body that which takes its axis along."""
-    axis = vec3.load(masses.round_axis, body)
+    axis = round_axis_of(masses, body)
     if axis[0] == 0.0 and axis[1] == 0.0 and axis[2] == 0.0:
         return quat.exp(w)
-    axis = mat3.transform(mat3.load(masses.R, body), axis)
     moved = quat.rotate(quat.exp(w), axis)
     x, y, z = vec3.cross(axis, moved)
     return quat.normalize((1.0 + vec3.dot(axis, moved), x, y, z))
 
 
+@inlined
+def is_lowest(axis, arm, n):
+    """Whether a contact point is the lowest of a rim about an axis; `n` points out of the body there."""
+    offset = vec3.subtract(arm, vec3.scale(axis, vec3.dot(arm, axis)))
+    lowest = vec3.subtract(n, vec3.scale(axis, vec3.dot(n, axis)))
+    return vec3.dot(offset, lowest) > LOWEST * (vec3.norm(offset) * vec3.norm(lowest))
+
+
 @inner
-def _turned_arm(masses, body, q, arm, n, n_end):
+def turned_arm(masses, body, q, arm, n, n_end):
     """The arm of the contact point of a turned body; `n` and `n_end` point out of the body there.
 
     The lowest point of a rim is another one when its axis has turned.
     """
-    turned = quat.rotate(q, arm)
-    axis = vec3.load(masses.round_axis, body)
-    if axis[0] == 0.0 and axis[1] == 0.0 and axis[2] == 0.0:
-        return turned
-    axis = mat3.transform(mat3.load(masses.R, body), axis)
+    axis = round_axis_of(masses, body)
+    is_round = axis[0] != 0.0 or axis[1] != 0.0 or axis[2] != 0.0
+    if not (is_round and is_lowest(axis, arm, n)):
+        return quat.rotate(q, arm)
     offset = vec3.subtract(arm, vec3.scale(axis, vec3.dot(arm, axis)))
-    lowest = vec3.subtract(n, vec3.scale(axis, vec3.dot(n, axis)))
-    size = vec3.norm(offset) * vec3.norm(lowest)
-    if not vec3.dot(offset, lowest) > LOWEST * size:
-        return turned
     axis_end = quat.rotate(q, axis)
     lowest = vec3.subtract(n_end, vec3.scale(axis_end, vec3.dot(n_end, axis_end)))
     along = vec3.scale(axis_end, vec3.dot(arm, axis))
@@ -77,7 +85,7 @@ def turns_far(masses, contacts, c, h, velocity):
         if not vec3.dot(w, w) * h * h > FAR_TURN * FAR_TURN:
             continue
         w = _without_roll(masses, body, w)
-        core = cores(contacts.arm, contacts.normal, contacts.rounding, c)[side]
+        core = cores(contacts.arm_at_start, contacts.normal, contacts.rounding, c)[side]
         if vec3.dot(w, w) * h * h > FAR_TURN * FAR_TURN and vec3.dot(core, core) > 0.0:
             return True
     return False
@@ -112,7 +120,7 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
         most = max(turn_a * masses.bound[a], turn_b * masses.bound[b])
         if most < 0.125 * limit and max(turn_a, turn_b) < FAR_TURN * FAR_TURN:
             continue  # `turning`, below, is less than twice that
-        ra, rb = cores(contacts.arm, contacts.normal, contacts.rounding, c)
+        ra, rb = cores(contacts.arm_at_start, contacts.normal, contacts.rounding, c)
         # The surface of a round body turns under its contact, which stays where it is.
         tilt_a, tilt_b = vec3.norm(_without_roll(masses, a, wa)), vec3.norm(_without_roll(masses, b, wb))
         # Where one comes round, a prediction for the end of the step says nothing of the way there.
@@ -139,7 +147,7 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
         far = round_axes == 0.0 and opens > max(tilt_a, tilt_b) * moved_by + turning
         if far and rows.impulse[c, 0] == 0.0:
             continue
-        qa, qb = _turn(masses, a, wa), _turn(masses, b, wb)
+        qa, qb = turn_shown(masses, a, wa), turn_shown(masses, b, wb)
         if contacts.carrier[c] == CARRIED_BY_A:
             n_end = quat.rotate(qa, n)
         elif contacts.carrier[c] == CARRIED_BY_B:
@@ -147,8 +155,8 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
         else:
             n_end = n
         back, back_end = vec3.scale(n, -1.0), vec3.scale(n_end, -1.0)
-        ra_end = _turned_arm(masses, a, qa, ra, back, back_end)
-        rb_end = _turned_arm(masses, b, qb, rb, n, n_end)
+        ra_end = turned_arm(masses, a, qa, ra, back, back_end)
+        rb_end = turned_arm(masses, b, qb, rb, n, n_end)
         # p_a - p_b at the end: the gap at the start along n, moved by both bodies.
         d = vec3.subtract(vec3.subtract(ra_end, ra), vec3.subtract(rb_end, rb))
         moved = vec3.add(shift, d)
@@ -159,89 +167,6 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
             rows.gap[c] = gap_out[c] + correction
             again = again or abs(correction - old) > limit
     return again
-
-
-@inlined
-def _carrying(masses, body, n, w):
-    """The part of a rotation that takes a contact point of normal n along: not the roll of a round side."""
-    axis = vec3.load(masses.round_axis, body)
-    if axis[0] == 0.0 and axis[1] == 0.0 and axis[2] == 0.0:
-        return w
-    axis = mat3.transform(mat3.load(masses.R, body), axis)
-    along = vec3.dot(axis, n)
-    if along * along > LOWEST:  # on a flat end
-        return w
-    return vec3.subtract(w, vec3.scale(axis, vec3.dot(w, axis)))
-
-
-@inlined
-def _beyond_straight(w, r):
-    """How much farther than w x r a point at r gets by turning by w: (exp[w] - 1 - [w]) r, to w^7."""
-    square, straight = vec3.dot(w, w), vec3.cross(w, r)
-    inwards = 0.5 - square * (1.0 / 24.0 - square / 720.0)
-    less = square * (1.0 / 6.0 - square * (1.0 / 120.0 - square / 5040.0))
-    return vec3.subtract(vec3.scale(vec3.cross(w, straight), inwards), vec3.scale(straight, less))
-
-
-@inner
-def any_turns(masses, mean):
-    """Whether any body turns that impulses do not move, as animated ones."""
-    for body in range(mean.shape[0]):
-        w = mean[body]
-        if masses.inv_mass[body, 0] == 0.0 and (w[3] != 0.0 or w[4] != 0.0 or w[5] != 0.0):
-            return True
-    return False
-
-
-@inner
-def _is_turned(contacts, islands, island, mean):
-    """Whether an animated body turns that an island touches."""
-    for i in range(islands.start[island], islands.start[island + 1]):
-        for side in range(2):
-            body = contacts.body[islands.order[i], side]
-            w = mean[body]
-            if islands.number[body] < 0 and (w[3] != 0.0 or w[4] != 0.0 or w[5] != 0.0):
-                return True
-    return False
-
-
-@inner
-def note_turning(masses, contacts, rows, islands, island, h, mean, last_mean):
-    """Note by how much arms that turn through the step add to the slip of contacts that push.
-
-    What rides on a turntable would else leave its circle along the tangent, a little in every step. Only
-    where an animated body turns, which can supply the work that friction does on a slip it is told of.
-
-    Args:
-        mean: Velocities of animated bodies, shape (bodies, 6).
-        last_mean: Those of others, in the last step: planned ones follow the friction that depends on them,
-            and both would grow without end.
-    """
-    if not _is_turned(contacts, islands, island, mean):
-        return
-    for i in range(islands.start[island], islands.start[island + 1]):
-        c = islands.order[i]
-        if rows.impulse[c, 0] == 0.0 or rows.collision[c, 0] > 0.0:
-            continue
-        a, b = contacts.body[c, 0], contacts.body[c, 1]
-        va = last_mean[a] if islands.number[a] >= 0 else mean[a]
-        vb = last_mean[b] if islands.number[b] >= 0 else mean[b]
-        wa, wb = (h * va[3], h * va[4], h * va[5]), (h * vb[3], h * vb[4], h * vb[5])
-        if max(vec3.dot(wa, wa), vec3.dot(wb, wb)) > FAR_TURN * FAR_TURN:
-            continue
-        n = vec3.load(contacts.normal, c)
-        ra, rb = cores(contacts.arm, contacts.normal, contacts.rounding, c)
-        beyond_a = _beyond_straight(_carrying(masses, a, n, wa), ra)
-        beyond_b = _beyond_straight(_carrying(masses, b, n, wb), rb)
-        slip = in_frame(contacts, c, vec3.subtract(beyond_a, beyond_b))
-        rows.turning[c, 0], rows.turning[c, 1] = slip[1] / h, slip[2] / h
-
-
-@inner
-def forget_turning(rows, islands, island):
-    """Leave out of an island's slip what `note_turning` noted: zero is what all others find."""
-    for i in range(islands.start[island], islands.start[island + 1]):
-        rows.turning[islands.order[i], 0], rows.turning[islands.order[i], 1] = 0.0, 0.0
 
 
 @kernel

@@ -11,7 +11,7 @@ from ..crew import LEADER
 from ..dynamics.contact_rows import HEADROOM, PUSH, STIFFEST
 from ..jit import inlined, inner, kernel, merged
 from ..tables import scratch_tables
-from .impulse_contacts import any_turns, bend, forget_turning, gap_rate, note_turning
+from .impulse_contacts import bend, gap_rate
 from .impulse_newton import (
     NewtonScratch,
     newton_scratch,
@@ -59,6 +59,7 @@ class SolveScratch(NamedTuple):
     settles: np.ndarray  # (bodies,) comes to rest in this step
     held: np.ndarray  # (bodies,) held at rest in this step, and from then on in the last
     limit: np.ndarray  # [m/s] (bodies,) speed, turning included, above which a jammed body follows its mean
+    moves: np.ndarray  # (bodies,) so that arms of its contacts are others in the mean over this step
     jammed: np.ndarray  # (bodies,) in an island that animated bodies jam
     contact_count: np.ndarray  # (bodies,) contacts of each body in the last step
     found: np.ndarray  # (bodies, 6) mean velocities of before, to come back to
@@ -85,6 +86,7 @@ def solve_scratch(packed: PackedContacts, friction: np.ndarray) -> SolveScratch:
         settles=np.zeros(body_count, np.bool_),
         held=np.zeros(body_count, np.bool_),
         limit=np.full(body_count, np.inf),
+        moves=np.zeros(body_count, np.bool_),
         jammed=np.zeros(body_count, np.bool_),
         contact_count=np.zeros(body_count, np.int64),
         found=found,
@@ -174,11 +176,8 @@ def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_spe
         gravity_speed: What gravity adds to a velocity in one step [m/s].
         net: Velocity changes by the impulses of the last step, shape (bodies, 6).
         mean: Planned mean velocities (bodies, 6); zero is written for islands at rest.
-
-    Returns:
-        Whether animated bodies turn.
     """
-    solve.held[:], solve.settles[:], turned = False, False, any_turns(masses, mean)
+    solve.held[:], solve.settles[:] = False, False
     for i in range(mean.shape[0]):
         solve.wait[i] = max(solve.wait[i] - 1, 0)
         for k in range(6):
@@ -193,15 +192,12 @@ def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_spe
         for i in range(first, last):
             c = islands.order[i]
             solve.gap[c] = rows.gap[c]
-        if turned:
-            note_turning(masses, contacts, rows, islands, island, h, mean, solve.last_mean)
         solve.outcome[island] = SWEEPS_ONLY if _has_locks(masses, islands, island) else OPEN
         if solve.outcome[island] == OPEN and is_at_rest(
             masses, contacts, rows, islands, island, h, gravity_speed, mean, solve
         ):
             solve.outcome[island] = DONE
             hold(islands, island, mean, solve.held)
-    return turned
 
 
 @inlined
@@ -396,7 +392,6 @@ def release_push(
         for i in range(islands.start[island], islands.start[island + 1]):
             pushed = pushed or rows.gap[islands.order[i]] < -slop
         if pushed:
-            forget_turning(rows, islands, island)  # of the way, not of velocities
             keep_impulses(rows, islands, island, np.bool_(False))
             sweep_island(
                 masses, contacts, rows, islands, island, h, 0.0, np.inf, STRAIGHT, 0.1 * slop, 0.1 * slop,
@@ -430,7 +425,7 @@ def solve_contacts(
         help_sweeps(board, thread, masses, contacts, rows, solve.gap, packed, mean)
         return
     report[:] = 0.0
-    turned = set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_speed, net, mean, solve)
+    set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_speed, net, mean, solve)
     sweep_islands(
         masses, contacts, rows, islands, island_count, h, tolerance, gravity_speed, max_sweeps, equilibrium,
         plan, solve, packed, report, board,
@@ -453,5 +448,3 @@ def solve_contacts(
     for island in range(island_count):
         if solve.two_frictions:
             note_holding(contacts, rows, islands, island)
-        if turned:
-            forget_turning(rows, islands, island)

@@ -4,7 +4,7 @@ The contacts of the impulse solver are springs of given compliance: an impulse f
 velocities w of the step,
 
     p_n = max(0, (rate - u_n) / compliance),
-    p_t = before_t - (u_t + turning) / compliance, at most mu p_n long,
+    p_t = before_t - u_t / compliance, at most mu p_n long,
 
 and the step is the minimum over w of 1/2 (w - w0)' M (w - w0) + the springs' potentials, convex
 while the friction limits stand still; they follow the normal impulses from one iteration to the next.

@@ -17,6 +17,7 @@ from ..dynamics.islands import build_islands
 from ..dynamics.motion import spin_steadily
 from ..jit import inner, kernel, merged
 from ..math3 import mat3, vec3
+from .impulse_arms import mean_arms, note_moving
 from .impulse_contacts import FAR_TURN, turns_far
 from .impulse_rest import find_sleepers
 from .island_parts import SMALLEST, divide_island
@@ -154,6 +155,7 @@ def prepare_contacts(
     row_pieces = pieces_of(count, CONTACTS_OF_PIECE)
     if thread == LEADER:
         board.number[SPINS] = 1.0 if _any_turns_far(h, plan.start) else 0.0
+        note_moving(kind, masses, h, plan.start, solve.last_mean, solve.moves)
         island_count = _group(
             kind, masses, contacts, count, ground_up, may_sleep, plan, islands, graph, solve, swept, rows,
             board, row_pieces,
@@ -165,6 +167,10 @@ def prepare_contacts(
         if board.word[TASK] == ROWS:
             first = first_of_pair(slots, count * piece // row_pieces, count)
             last = first_of_pair(slots, count * (piece + 1) // row_pieces, count)
+            mean_arms(
+                kind, masses, contacts, slots, pairs.allowance, first, last, h, plan.start, solve.last_mean,
+                solve.moves, sink * h, rows.kept,
+            )  # fmt: skip
             fill_rows(friction, masses, contacts, slots, places, first, last, pairs, multiply, rows)
             soften(contacts.body, slots, first, last, softness, sink, solve.last_mean, pairs.stiffening, rows)
             _recall_impulses(masses, contacts, rows, first, last, h, spins, plan.start, push)

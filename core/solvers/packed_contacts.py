@@ -129,8 +129,8 @@ def pack_contact(masses, contacts, rows, c, h, push, base, row):
     pack_friction(friction_of(rows, c), friction_of(rows, c), row)
     _pack_gap(contacts, rows, c, h, push, u, row)
     slip = in_frame(contacts, c, u)
-    row[ANCHOR_1] = s * rows.before[c, 1] - rows.turning[c, 0] - slip[1]
-    row[ANCHOR_2] = s * rows.before[c, 2] - rows.turning[c, 1] - slip[2]
+    row[ANCHOR_1] = s * rows.before[c, 1] - slip[1]
+    row[ANCHOR_2] = s * rows.before[c, 2] - slip[2]
 
 
 @inner

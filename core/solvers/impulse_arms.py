@@ -1,0 +1,144 @@
+"""Arms of lasting contacts as they are in the mean over a step.
+
+Velocities are means over the step, and so are the arms that go with them: then w x r is the chord that a
+contact point moves along, and what sticks does no work. With the arms of the beginning of the step the end
+of an arm that turns by an angle leaves its circle along the tangent: what pivots or rolls about an edge
+would lose that part of its energy in every radian, and what rides on a turntable would drift outwards.
+
+Source: the mean of exp([w] t) r over 0 <= t <= h; work by the mean velocity as in the implicit midpoint rule
+(Hairer, Lubich & Wanner 2006, *Geometric Numerical Integration*, section IV.2.1).
+"""
+
+import math
+
+from ..collision.contact_set import cores
+from ..collision.meeting import FAR, FAR_OF_ROUND
+from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B
+from ..dynamics.body_state import DYNAMIC
+from ..jit import inlined, inner
+from ..math3 import vec3
+from .impulse_contacts import LOWEST, is_lowest, round_axis_of, turn_shown, turned_arm
+
+# What turns by less [rad], and moves by no more of its size, keeps its arms: energy is off by that part in
+# a radian. So does what turns farther in a step than the last step tells of.
+UNTURNED, MOST_TURN = 1e-5, 0.1
+
+
+@inlined
+def _mean_beyond(w, r):
+    """How far the mean of exp([w] t) r, 0 <= t <= 1, is from r: to w^7."""
+    square, straight = vec3.dot(w, w), vec3.cross(w, r)
+    along = 0.5 - square * (1.0 / 24.0 - square / 720.0)
+    inwards = 1.0 / 6.0 - square * (1.0 / 120.0 - square / 5040.0)
+    return vec3.add(vec3.scale(straight, along), vec3.scale(vec3.cross(w, straight), inwards))
+
+
+@inner
+def _shift(masses, body, w, arm, n):
+    """How a contact point moves with its body, which turns by w, from the body's centre of mass [m].
+
+    Args:
+        arm: Of the surface's core; see `cores`.
+        n: Normal, out of the body.
+
+    Returns:
+        (shift of the mean over the step, half of what the shift of its end is to first order, whether
+        the point is the lowest of a rim).
+    """
+    axis = round_axis_of(masses, body)
+    is_round = axis[0] != 0.0 or axis[1] != 0.0 or axis[2] != 0.0
+    if is_round and is_lowest(axis, arm, n):
+        half = turn_shown(masses, body, vec3.scale(w, 0.5))
+        shift = vec3.subtract(turned_arm(masses, body, half, arm, n, n), arm)
+        return shift, shift, True
+    if is_round and vec3.dot(axis, n) ** 2 <= LOWEST:  # the point stays where it is as the side rolls
+        w = vec3.subtract(w, vec3.scale(axis, vec3.dot(w, axis)))
+    return _mean_beyond(w, arm), vec3.scale(vec3.cross(w, arm), 0.5), False
+
+
+@inlined
+def _share(contacts, c, rim_a, rim_b):
+    """Whose point the contact is: 1 where it goes with a, 0 with b; where with neither, half with each."""
+    if contacts.carrier[c] == CARRIED_BY_B:
+        return 1.0
+    if contacts.carrier[c] == CARRIED_BY_A:
+        return 0.0
+    round_a, round_b = rim_a or contacts.rounding[c, 0] > 0.0, rim_b or contacts.rounding[c, 1] > 0.0
+    if round_a == round_b:
+        return 0.5
+    return 1.0 if round_a else 0.0
+
+
+@inlined
+def _half_slip(n, way, moved_a, moved_b, sticks):
+    """How far a contact point of a slides on that of b in half a step, along the surfaces [m].
+
+    Args:
+        sticks: What seems to slip by less does not: the velocities are those of the last step.
+    """
+    slip = vec3.add(vec3.scale(way, 0.5), vec3.subtract(moved_a, moved_b))
+    slip = vec3.subtract(slip, vec3.scale(n, vec3.dot(n, slip)))
+    return slip if vec3.dot(slip, slip) >= sticks * sticks else (0.0, 0.0, 0.0)
+
+
+@inner
+def note_moving(kind, masses, h, start, last_mean, moves):
+    """Note which bodies move by so much in the coming step that their contacts' arms are others in the mean.
+
+    Args:
+        start: Velocities at the beginning of the step (bodies, 6).
+        last_mean: Those of the last step, in the mean; read where forces move the body. At the beginning
+            of a step a velocity can be off by what contacts did in the last one, which arms that follow it
+            feed.
+        moves: (bodies,) is written.
+    """
+    for i in range(len(moves)):
+        v = last_mean[i] if kind[i] == DYNAMIC else start[i]
+        turn, way = v[3] * v[3] + v[4] * v[4] + v[5] * v[5], v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
+        moves[i] = h * h * max(turn, way / masses.bound[i] ** 2) > UNTURNED**2
+
+
+@inner
+def mean_arms(
+    kind, masses, contacts, slots, allowance, first, last, h, start, last_mean, moves, touching, kept
+):
+    """Write the mean arms of some contacts in the coming step.
+
+    Args:
+        slots: Pair of each contact; `allowance` [m] is of each pair.
+        start, last_mean, moves: See `note_moving`.
+        touching: Gap [m] up to which bodies touch all through the step.
+        kept: Contacts to leave alone.
+    """
+    for c in range(first, last):
+        if kept[c]:
+            continue
+        for side in range(2):
+            for k in range(3):
+                contacts.arm[c, side, k] = contacts.arm_at_start[c, side, k]
+        a, b = contacts.body[c, 0], contacts.body[c, 1]
+        if not (moves[a] or moves[b]):
+            continue
+        va = last_mean[a] if kind[a] == DYNAMIC else start[a]
+        vb = last_mean[b] if kind[b] == DYNAMIC else start[b]
+        wa, wb = (h * va[3], h * va[4], h * va[5]), (h * vb[3], h * vb[4], h * vb[5])
+        way = h * (va[0] - vb[0]), h * (va[1] - vb[1]), h * (va[2] - vb[2])
+        turn, size = max(vec3.dot(wa, wa), vec3.dot(wb, wb)), min(masses.bound[a], masses.bound[b])
+        if turn > MOST_TURN**2:
+            continue
+        touches = contacts.separation[c] + allowance[slots[c]] <= touching
+        is_round = contacts.rounding[c, 0] > 0.0 or contacts.rounding[c, 1] > 0.0
+        if not touches and vec3.dot(way, way) > ((FAR_OF_ROUND if is_round else FAR) * size) ** 2:
+            continue  # arms are those of the moment they meet
+        n = vec3.load(contacts.normal, c)
+        ra, rb = cores(contacts.arm_at_start, contacts.normal, contacts.rounding, c)
+        shift_a, moved_a, rim_a = _shift(masses, a, wa, ra, vec3.scale(n, -1.0))
+        shift_b, moved_b, rim_b = _shift(masses, b, wb, rb, n)
+        slip, share = (0.0, 0.0, 0.0), 0.0
+        if touches:  # where one slides on the other, both are pushed at the same point still
+            reach = math.sqrt(vec3.dot(ra, ra) + vec3.dot(rb, rb))
+            sticks = 0.0 if rim_a or rim_b else 0.5 * turn * reach
+            slip, share = _half_slip(n, way, moved_a, moved_b, sticks), _share(contacts, c, rim_a, rim_b)
+        for k in range(3):
+            contacts.arm[c, 0, k] += shift_a[k] - (1.0 - share) * slip[k]
+            contacts.arm[c, 1, k] += shift_b[k] + share * slip[k]
