@@ -11,6 +11,8 @@ Source: the mean of exp([w] t) r over 0 <= t <= h; work by the mean velocity as 
 
 import math
 
+import numpy as np
+
 from ..collision.contact_set import cores
 from ..collision.meeting import FAR, FAR_OF_ROUND
 from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B
@@ -42,31 +44,41 @@ def _shift(masses, body, w, arm, n):
         n: Normal, out of the body.
 
     Returns:
-        (shift of the mean over the step, half of what the shift of its end is to first order, whether
-        the point is the lowest of a rim).
+        (shift of the mean over the step, half of what the shift of its end is to first order, radius of
+        the rim whose lowest point it is, or 0).
     """
     axis = round_axis_of(masses, body)
     is_round = axis[0] != 0.0 or axis[1] != 0.0 or axis[2] != 0.0
     if is_round and is_lowest(axis, arm, n):
         half = turn_shown(masses, body, vec3.scale(w, 0.5))
         shift = vec3.subtract(turned_arm(masses, body, half, arm, n, n), arm)
-        return shift, shift, True
+        return shift, shift, vec3.norm(vec3.subtract(arm, vec3.scale(axis, vec3.dot(arm, axis))))
     if is_round and vec3.dot(axis, n) ** 2 <= LOWEST:  # the point stays where it is as the side rolls
         w = vec3.subtract(w, vec3.scale(axis, vec3.dot(w, axis)))
-    return _mean_beyond(w, arm), vec3.scale(vec3.cross(w, arm), 0.5), False
+    return _mean_beyond(w, arm), vec3.scale(vec3.cross(w, arm), 0.5), 0.0
+
+
+@inlined
+def _turn(w, arm):
+    """Square of the angle by which a body turns; nothing of a ball's shows."""
+    return 0.0 if arm[0] == 0.0 and arm[1] == 0.0 and arm[2] == 0.0 else vec3.dot(w, w)
 
 
 @inlined
 def _share(contacts, c, rim_a, rim_b):
-    """Whose point the contact is: 1 where it goes with a, 0 with b; where with neither, half with each."""
+    """Which part of a slip the contact moves on b, the rest being on a.
+
+    On what is flat it moves, on what is round it stays below. Of two round surfaces it moves on both, to
+    where their normals are one again: on each by as much as its radius asks for.
+    """
     if contacts.carrier[c] == CARRIED_BY_B:
         return 1.0
     if contacts.carrier[c] == CARRIED_BY_A:
         return 0.0
-    round_a, round_b = rim_a or contacts.rounding[c, 0] > 0.0, rim_b or contacts.rounding[c, 1] > 0.0
-    if round_a == round_b:
-        return 0.5
-    return 1.0 if round_a else 0.0
+    radius_a, radius_b = contacts.rounding[c, 0] + rim_a, contacts.rounding[c, 1] + rim_b
+    if radius_a > 0.0 and radius_b > 0.0:
+        return radius_b / (radius_a + radius_b)
+    return 0.5 + 0.5 * (np.sign(radius_a) - np.sign(radius_b))
 
 
 @inlined
@@ -123,21 +135,21 @@ def mean_arms(
         vb = last_mean[b] if kind[b] == DYNAMIC else start[b]
         wa, wb = (h * va[3], h * va[4], h * va[5]), (h * vb[3], h * vb[4], h * vb[5])
         way = h * (va[0] - vb[0]), h * (va[1] - vb[1]), h * (va[2] - vb[2])
-        turn, size = max(vec3.dot(wa, wa), vec3.dot(wb, wb)), min(masses.bound[a], masses.bound[b])
+        n, size = vec3.load(contacts.normal, c), min(masses.bound[a], masses.bound[b])
+        ra, rb = cores(contacts.arm_at_start, contacts.normal, contacts.rounding, c)
+        turn = max(_turn(wa, ra), _turn(wb, rb))
         if turn > MOST_TURN**2:
             continue
         touches = contacts.separation[c] + allowance[slots[c]] <= touching
         is_round = contacts.rounding[c, 0] > 0.0 or contacts.rounding[c, 1] > 0.0
         if not touches and vec3.dot(way, way) > ((FAR_OF_ROUND if is_round else FAR) * size) ** 2:
             continue  # arms are those of the moment they meet
-        n = vec3.load(contacts.normal, c)
-        ra, rb = cores(contacts.arm_at_start, contacts.normal, contacts.rounding, c)
         shift_a, moved_a, rim_a = _shift(masses, a, wa, ra, vec3.scale(n, -1.0))
         shift_b, moved_b, rim_b = _shift(masses, b, wb, rb, n)
         slip, share = (0.0, 0.0, 0.0), 0.0
         if touches:  # where one slides on the other, both are pushed at the same point still
             reach = math.sqrt(vec3.dot(ra, ra) + vec3.dot(rb, rb))
-            sticks = 0.0 if rim_a or rim_b else 0.5 * turn * reach
+            sticks = 0.0 if rim_a > 0.0 or rim_b > 0.0 else 0.5 * turn * reach
             slip, share = _half_slip(n, way, moved_a, moved_b, sticks), _share(contacts, c, rim_a, rim_b)
         for k in range(3):
             contacts.arm[c, 0, k] += shift_a[k] - (1.0 - share) * slip[k]

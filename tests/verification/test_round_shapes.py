@@ -63,3 +63,47 @@ def test_rests(shape, height, orientation, figure):
     trajectory = topple.simulate(on_floor(shape, height, orientation), seconds=5.0)
     drift = np.linalg.norm(trajectory.position[:, 1] - trajectory.position[0, 1], axis=1).max()
     figure("drift in 5 s", drift, 1e-4, "m")
+
+
+@pytest.mark.parametrize("time_step", [1 / 60, 1 / 240, 1e-3])
+def test_ball_on_a_turntable(time_step, figure):
+    """A ball that rolls on a turntable goes around in a circle at 2/7 of its rate, wherever it was set down.
+
+    Source: Weltner 1979, *Stable circular orbits of freely moving balls on rotating discs*. Limit: (w h)^2
+    of its way of 6 m in 20 s.
+    """
+    rate, radius, speed = 1.5, 0.2, 0.3
+    times = np.linspace(0.0, 20.0, 4801)
+    half = 0.5 * rate * times
+    turned = np.stack([np.cos(half), 0 * half, 0 * half, np.sin(half)], axis=1)
+    motion = times, np.tile([0.0, 0.0, -0.05], (len(times), 1)), turned
+    scene = topple.Scene(gravity=(0, 0, -9.81))
+    scene.add(topple.Body("table", topple.Cylinder(5.0, 0.1), kind="kinematic", motion=motion, friction=1.0))
+    scene.add(topple.Body("ball", topple.Sphere(radius), position=(1.0, 0.0, radius), friction=1.0,
+                          linear_velocity=(0.0, speed, 0.0),
+                          angular_velocity=((rate - speed) / radius, 0.0, 0.0)))  # fmt: skip
+    trajectory = topple.simulate(
+        scene, seconds=20.0, fps=60, solver=topple.ImpulseSolver(time_step=time_step)
+    )
+    place = trajectory.position[:, 1, 0] + 1j * trajectory.position[:, 1, 1]
+    turn = 2 / 7 * rate
+    circle = 1.0 + speed / turn * (np.exp(1j * turn * trajectory.times) - 1.0)
+    figure("off the circle", np.abs(place - circle).max(), (rate * time_step) ** 2 * speed * 20.0, "m")
+
+
+@pytest.mark.parametrize("time_step", [1 / 240, 1e-3])
+def test_ball_that_rolls_down_a_ball(time_step, figure):
+    """A ball rolls down another: until it leaves that, it sinks in by less than a tenth of the tolerance."""
+    scene, below, radius = topple.Scene(gravity=(0, 0, -9.81)), 2.0, 0.2
+    scene.add(topple.Body("dome", topple.Sphere(below), kind="static", friction=5.0))
+    at = (below + radius) * np.array([np.sin(0.15), 0.0, np.cos(0.15)])
+    scene.add(topple.Body("ball", topple.Sphere(radius), position=at, friction=5.0))
+    simulation, gap = topple.Simulation(scene, topple.ImpulseSolver(time_step=time_step)), 0.0
+    depth = 0.0
+    while gap < 1e-3:
+        simulation.advance(time_step)
+        gap = np.linalg.norm(simulation.state.position[1]) - below - radius
+        depth = max(depth, -gap)
+    place = simulation.state.position[1]
+    assert place[2] < 0.7 * np.linalg.norm(place)
+    figure("depth", depth, 1e-5, "m")
