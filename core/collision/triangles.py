@@ -2,8 +2,8 @@
 
 A triangle alone would push a body off its sides, too. In a mesh the side belongs to two triangles: the
 normal of a contact there can lie between their normals where they bend away from each other, and
-nowhere else. A contact whose normal leans farther belongs to the neighbour, or stands on the triangle
-itself and gets its normal.
+nowhere else; at a corner it can be any that no side of the mesh goes up along. A contact whose normal
+leans farther belongs to the neighbour, or stands on the triangle itself and gets its normal.
 
 Frame: world axes, origin at the centre of mass of b, the mesh; a is the solid. Normals from b to a.
 Source: van den Bergen 2016 (internal edges; the cone of normals each feature of a mesh may have).
@@ -55,6 +55,18 @@ def _room(shapes, s, p):
 
 
 @inner
+def _is_summit(shapes, s, k, d):
+    """Whether no side of the mesh goes up along d from corner k of triangle s."""
+    corner = _corner(shapes, s, k)
+    slice_of = shapes.loop_start[shapes.face_start[s]] + k
+    for i in range(shapes.ring[slice_of, 0], shapes.ring[slice_of, 1]):
+        side = vec3.subtract(vec3.load(shapes.vertex, shapes.neighbor[i]), corner)
+        if vec3.dot(side, d) > LEAN_TOLERANCE * vec3.norm(side):
+            return False
+    return True
+
+
+@inner
 def _may_lean(shapes, s, n, d, back):
     """Whether a contact of triangle s can have the normal d, on the side that n points to.
 
@@ -85,18 +97,9 @@ def _may_lean(shapes, s, n, d, back):
         if carries == (1 << k | 1 << (k + 1) % 3):
             lean = math.atan2(vec3.dot(_outward(shapes, s, front, k), flat), height)
             return lean <= shapes.lean[first + k, back] + LEAN_TOLERANCE
-    for k in range(3):  # corner k joins sides k - 1 and k: the lean over each
+    for k in range(3):
         if carries == 1 << k:
-            before = (k + 2) % 3
-            m1, m2 = _outward(shapes, s, front, before), _outward(shapes, s, front, k)
-            c = vec3.dot(m1, m2)
-            t1, t2 = vec3.dot(flat, m1), vec3.dot(flat, m2)
-            over = max(1.0 - c * c, 1e-12)
-            a, b = (t1 - c * t2) / over, (t2 - c * t1) / over
-            return (
-                math.atan2(a, height) <= shapes.lean[first + before, back] + LEAN_TOLERANCE
-                and math.atan2(b, height) <= shapes.lean[first + k, back] + LEAN_TOLERANCE
-            )
+            return _is_summit(shapes, s, k, d)
     return True
 
 

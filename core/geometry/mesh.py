@@ -30,6 +30,8 @@ class TriangleMesh(NamedTuple):
     triangles: NDArray[np.int64]
     normal: NDArray[np.float64]
     lean: NDArray[np.float64]
+    ring_start: NDArray[np.int64]
+    ring: NDArray[np.int64]
     is_closed: bool
 
 
@@ -59,7 +61,7 @@ def build_mesh(vertices: NDArray[np.float64], triangles: NDArray[np.int64]) -> T
     triangles = triangles[usable]
     normal = cross[usable] / double_area[usable, None]
     lean, is_closed = _lean(points, triangles, normal)
-    return TriangleMesh(points, triangles, normal, lean, is_closed)
+    return TriangleMesh(points, triangles, normal, lean, *_rings(len(points), triangles), is_closed)
 
 
 def _by_place(centers: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -97,6 +99,13 @@ def _lean(
             lean[one] = bends.min(axis=0)
     is_closed = bool((length == 2).all() and (start[pairs[:, 0]] == end[pairs[:, 1]]).all())
     return lean.reshape(count, 3, 2), is_closed
+
+
+def _rings(count: int, triangles: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """`TriangleMesh.ring_start` and `ring`, of `count` vertices."""
+    ends = np.stack([triangles.reshape(-1), np.roll(triangles, -1, axis=1).reshape(-1)], axis=1)
+    joined = np.unique(np.concatenate([ends, ends[:, ::-1]]), axis=0)
+    return np.searchsorted(joined[:, 0], np.arange(count + 1)), np.ascontiguousarray(joined[:, 1])
 
 
 def _bend(

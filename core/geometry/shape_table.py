@@ -38,10 +38,11 @@ class ShapeTable(NamedTuple):
     loop_start: np.ndarray  # (f + 1,)
     loop: np.ndarray  # vertices around each face, counter-clockwise from outside
     lean: np.ndarray  # [rad] (loop, 2) per side of triangles: see mesh.py; -1 - the back's if one-sided
+    ring: np.ndarray  # (loop, 2) per corner of triangles: from where to where in `neighbor` its ring is
     edge_start: np.ndarray  # (s + 1,)
     edge: np.ndarray  # (e, 4) vertex, vertex, left face, right face
     neighbor_start: np.ndarray  # (v + 1,)
-    neighbor: np.ndarray  # vertices joined to each vertex by an edge
+    neighbor: np.ndarray  # vertices joined to each vertex by an edge; in rings they are rows of `vertex`
 
 
 class Colliders(NamedTuple):
@@ -187,6 +188,11 @@ def _with_triangles(
     if not two_sided:
         lean[:, :, 1] = -1.0 - lean[:, :, 1]
 
+    # Per vertex of the mesh the row that one of its corners has in the table.
+    row = np.zeros(len(vertex), np.int64)
+    row[surface.triangles.reshape(-1)] = len(table.vertex) + np.arange(3 * count)
+    ring = len(table.neighbor) + np.stack([surface.ring_start[:-1], surface.ring_start[1:]], axis=1)
+
     def starts(name: str, step: int, rows: int) -> np.ndarray:
         last = getattr(table, name)[-1]
         return np.append(getattr(table, name), last + step * np.arange(1, rows + 1))
@@ -210,10 +216,11 @@ def _with_triangles(
         loop_start=starts("loop_start", 3, count),
         loop=rows("loop", np.tile(np.arange(3), count)),
         lean=rows("lean", lean.reshape(-1, 2)),
+        ring=rows("ring", ring[surface.triangles.reshape(-1)]),
         edge_start=starts("edge_start", 0, count),
         edge=table.edge,
         neighbor_start=starts("neighbor_start", 0, 3 * count),
-        neighbor=table.neighbor,
+        neighbor=rows("neighbor", row[surface.ring]),
     )
 
 
@@ -275,7 +282,8 @@ def _flatten(unique: list[_Solid]) -> ShapeTable:
         face_distance=_joined([s.face_distance for s in unique], (0,), np.float64),
         loop_start=_starts(loop_counts),
         loop=_joined([h.face_vertex for h in hulls if h is not None], (0,), np.int64),
-        lean=np.zeros((sum(len(h.face_vertex) for h in hulls if h is not None), 2)),
+        lean=np.zeros((sum(loop_counts), 2)),
+        ring=np.zeros((sum(loop_counts), 2), np.int64),
         edge_start=_starts([0 if h is None else len(h.edges) for h in hulls]),
         edge=_joined([h.edges for h in hulls if h is not None], (0, 4), np.int64),
         neighbor_start=_starts(neighbor_counts),

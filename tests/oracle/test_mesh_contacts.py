@@ -1,0 +1,51 @@
+"""Contacts with rough terrain against the closest points over all of its triangles: none is lost."""
+
+import numpy as np
+import pytest
+import topple
+from scenes.meshes import grid
+
+AT_HOME = (np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
+CLOSE, MARGIN = 2e-5, 1e-4
+
+
+def terrain(rng):
+    """Random heights over a grid of .8 m."""
+    height = rng.normal(size=(6, 6)) * rng.choice([0.05, 0.2, 0.5])
+    return grid(5, 4.0, height=lambda x, y: height)
+
+
+def solids(rng):
+    """A solid of each kind, its size random where it has corners."""
+    return [
+        topple.Box(tuple(rng.uniform(0.2, 1.0, 3))), topple.Box((1.5, 1.5, 0.1)), topple.Sphere(0.3),
+        topple.Capsule(0.15, 0.5), topple.Cylinder(0.3, 0.5), topple.Cone(0.3, 0.5),
+        topple.ConvexHull(rng.normal(size=(20, 3)) * 0.3),
+    ]  # fmt: skip
+
+
+def set_down(solid, mesh, rng):
+    """A pose just above the mesh, and the closest points there."""
+    turned = rng.normal(size=4)
+    turned = AT_HOME[1] if rng.random() < 0.3 else turned / np.linalg.norm(turned)
+    place = np.array([*rng.uniform(-1.0, 1.0, 2), 3.0])
+    closest = topple.closest_points(solid, (place, turned), mesh, AT_HOME)
+    while closest.separation > CLOSE:  # the way down is at least that
+        place[2] -= closest.separation - 0.5 * CLOSE
+        closest = topple.closest_points(solid, (place, turned), mesh, AT_HOME)
+    return place, turned, closest
+
+
+@pytest.mark.parametrize("two_sided", [False, True], ids=["one-sided", "two-sided"])
+@pytest.mark.parametrize("sink", [0.0, 3e-5], ids=["apart", "sunk in"])
+def test_deepest_contact_is_the_closest_point(two_sided, sink):
+    """Of random solids on peaks, ridges, slopes and in hollows."""
+    rng = np.random.default_rng(3)
+    for _ in range(30):
+        mesh = topple.Mesh(*terrain(rng), two_sided=two_sided)
+        for solid in solids(rng):
+            place, turned, closest = set_down(solid, mesh, rng)
+            found = topple.contacts(solid, (place - [0, 0, sink], turned), mesh, AT_HOME, margin=MARGIN)
+            expected = closest.separation - sink * closest.normal[2]  # or deeper, by what is as close
+            assert len(found.separation) > 0, (solid, place, turned)
+            assert expected - 0.2 * sink - 1e-6 <= found.separation.min() <= expected + 1e-6
