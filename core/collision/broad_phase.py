@@ -20,6 +20,8 @@ from ..sorted_keys import place_of
 from ..tables import is_short, larger
 from .mid_phase import STACK, update_mesh_pairs
 from .pairs import (
+    ADDED,
+    COUNT,
     FREE,
     FREE_ROOMS,
     HIGH,
@@ -28,15 +30,16 @@ from .pairs import (
     STATUS_OK,
     add_pair,
     empty_pairs,
-    grown_pairs,
     remove_pair,
-    renumbered_pairs,
+    renumber_pairs,
+    resized_pairs,
 )
 
 # Fattening, relative to the body's size: less costs sorting, more costs pairs that do not touch.
 FAT_RELATIVE = 0.02
 FAT_STEPS = 4.0  # and by the motion of so many steps, so that a flying body is not refitted each step
 SPARSE = 0.5  # part of all slots of pairs that may be free
+MIXED = 0.25  # and part of all pairs that may be new since they were put in order
 
 
 class SortedBoxes(NamedTuple):
@@ -237,20 +240,29 @@ class BroadPhase:
         """Make room for more pairs before there is none left: all must be looked for again, then."""
         capacity, counter = len(self.pairs.collider), self.pairs.counter
         if is_short(capacity, counter[HIGH] - counter[FREE]):
-            self.pairs = grown_pairs(self.pairs, larger(capacity), len(self.pairs.point))
+            self.pairs = resized_pairs(self.pairs, larger(capacity), len(self.pairs.point))
 
-    def close_gaps(self) -> np.ndarray | None:
-        """Move the pairs to the first slots where most slots are free; returns the slots they had, if so."""
-        high, free = self.pairs.counter[HIGH], self.pairs.counter[FREE]
-        if free <= SPARSE * high + larger(0):
+    def put_in_order(self) -> np.ndarray | None:
+        """Move the pairs to the first slots, in the order of their bodies, where many came or went.
+
+        Returns:
+            The slots they had, if so.
+        """
+        counter, spare = self.pairs.counter, larger(0)
+        is_sparse = counter[FREE] > SPARSE * counter[HIGH] + spare
+        if not is_sparse and counter[ADDED] <= MIXED * counter[COUNT] + spare:
             return None
-        kept = np.flatnonzero(self.pairs.collider[:high, 0] >= 0)
-        self.pairs = renumbered_pairs(self.pairs, kept)
-        return kept
+        slots = np.flatnonzero(self.pairs.collider[: counter[HIGH], 0] >= 0)
+        a, b = self.pairs.collider[slots].T
+        slots = slots[np.lexsort((b, a))]
+        renumber_pairs(self.pairs, slots)
+        if is_sparse:
+            self.pairs = resized_pairs(self.pairs, larger(len(slots)), len(self.pairs.point))
+        return slots
 
     def grow(self, state, reach: np.ndarray) -> int:
         """Make room for more pairs and look for those that found none; returns a status."""
-        self.pairs = grown_pairs(self.pairs, larger(len(self.pairs.collider)), len(self.pairs.point))
+        self.pairs = resized_pairs(self.pairs, larger(len(self.pairs.collider)), len(self.pairs.point))
         status = self._find_all_pairs()
         return max(status, self._update_mesh_pairs(state, reach))
 
@@ -263,7 +275,7 @@ class BroadPhase:
         rooms, counter = len(self.pairs.point), self.pairs.counter
         short = is_short(rooms, counter[ROOMS] - counter[FREE_ROOMS])
         if short:
-            self.pairs = grown_pairs(self.pairs, len(self.pairs.collider), larger(rooms))
+            self.pairs = resized_pairs(self.pairs, len(self.pairs.collider), larger(rooms))
         return short
 
     def _update_mesh_pairs(self, state, reach: np.ndarray) -> int:

@@ -1,8 +1,9 @@
 """The table of pairs of colliders that may touch: fixed slots, found through a hash table.
 
 The narrow phase keeps a pair's witness in its slot, so a pair keeps its slot for as long as it lasts, or
-until most slots are free and all pairs move to the first. Most pairs only come near each other: the few that
-have contact points keep these in a room of their own.
+until many have come and gone: then all pairs are put in the order of their bodies, so that what is read
+together lies together. Most pairs only come near each other: the few that have contact points keep these in
+a room of their own.
 """
 
 from typing import NamedTuple
@@ -10,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import inlined, inner, kernel
-from ..tables import larger, table, table_of
+from ..tables import table, table_of
 
 STATUS_OK, STATUS_FULL = 0, 1
-HIGH, FREE, COUNT, ROOMS, FREE_ROOMS = 0, 1, 2, 3, 4  # indices into PairTable.counter
+HIGH, FREE, COUNT, ROOMS, FREE_ROOMS, ADDED = range(6)  # indices into PairTable.counter
 POINT_SIZE = 10  # numbers of a contact point: normal, two cores, what the separation is beyond theirs
 # In place of a number of contact points: the pair overlaps, but only reports it; it has some and no room.
 OVERLAPS_SENSOR, NEEDS_ROOM = -1, -2
@@ -25,7 +26,8 @@ class PairTable(NamedTuple):
     hash_slot: np.ndarray  # (power of two,) slot + 1, 0 where empty
     collider: np.ndarray  # (slots, 2), first -1 where the slot is free
     free: np.ndarray  # (slots,) stack of free slots
-    counter: np.ndarray  # HIGH: slots ever used, FREE: entries of `free`, COUNT: pairs; of rooms alike
+    counter: np.ndarray  # HIGH: slots ever used, FREE: entries of `free`, COUNT: pairs; of rooms alike;
+    # ADDED: pairs that came since all were put in order
     witness: np.ndarray  # (slots, 3) kind, feature of a, feature of b: see separating_plane.py
     axis: np.ndarray  # (slots, 3) last separating direction, from b to a, world axes
     point_count: np.ndarray  # (slots,) contact points of the last step, or OVERLAPS_SENSOR
@@ -51,7 +53,7 @@ def empty_pairs(capacity: int, rooms: int) -> PairTable:
         hash_slot=table(hash_size, np.int32),
         collider=table_of(-1, (capacity, 2), np.int32),
         free=table(capacity, np.int32),
-        counter=np.zeros(5, np.int64),
+        counter=np.zeros(6, np.int64),
         witness=table((capacity, 3), np.int32),
         axis=table((capacity, 3)),
         point_count=table(capacity, np.int8),
@@ -71,28 +73,32 @@ def empty_pairs(capacity: int, rooms: int) -> PairTable:
     )
 
 
-def grown_pairs(pairs: PairTable, capacity: int, rooms: int) -> PairTable:
-    """The same pairs in the same slots and rooms of a larger table."""
-    grown = empty_pairs(capacity, rooms)
+def resized_pairs(pairs: PairTable, capacity: int, rooms: int) -> PairTable:
+    """The same pairs in the same slots and rooms of a larger or smaller table."""
+    resized = empty_pairs(capacity, rooms)
     for name, old in pairs._asdict().items():
         if name != "hash_slot":
-            getattr(grown, name)[: len(old)] = old
-    _rehash(grown)
-    return grown
+            kept = min(len(old), len(getattr(resized, name)))
+            getattr(resized, name)[:kept] = old[:kept]
+    _rehash(resized)
+    return resized
 
 
-def renumbered_pairs(pairs: PairTable, kept: np.ndarray) -> PairTable:
-    """The pairs of these slots, which are all there are, in the first slots of a table for little more."""
-    renumbered = empty_pairs(larger(len(kept)), len(pairs.free_room))
-    for name, old in pairs._asdict().items():
-        if name in ("free_room", "feature", "point", "impulse"):
-            getattr(renumbered, name)[:] = old
-        elif name not in ("hash_slot", "free", "counter"):
-            getattr(renumbered, name)[: len(kept)] = old[kept]
-    renumbered.counter[:] = pairs.counter
-    renumbered.counter[[HIGH, FREE]] = len(kept), 0
-    _rehash(renumbered)
-    return renumbered
+def renumber_pairs(pairs: PairTable, slots: np.ndarray) -> None:
+    """Move the pairs of these slots, which are all there are, to the first, in this order; rooms alike."""
+    high, count = int(pairs.counter[HIGH]), len(slots)
+    rooms = pairs.room[slots]
+    rooms = rooms[rooms >= 0]
+    for name, column in pairs._asdict().items():
+        if name in ("feature", "point", "impulse"):
+            column[: len(rooms)] = column[rooms]
+        elif name not in ("hash_slot", "free", "free_room", "counter"):
+            column[:count] = column[slots]
+    pairs.collider[count:high], pairs.room[count:high] = -1, -1
+    pairs.room[:count][pairs.room[:count] >= 0] = np.arange(len(rooms))
+    pairs.counter[[HIGH, FREE, ROOMS, FREE_ROOMS, ADDED]] = count, 0, len(rooms), 0, 0
+    pairs.hash_slot[:] = 0
+    _rehash(pairs)
 
 
 @inlined
@@ -168,6 +174,7 @@ def add_pair(pairs, a, b):
     else:
         return STATUS_FULL
     pairs.counter[COUNT] += 1
+    pairs.counter[ADDED] += 1
     pairs.hash_slot[at] = slot + 1
     pairs.collider[slot, 0], pairs.collider[slot, 1] = a, b
     pairs.witness[slot, 0] = 0

@@ -212,7 +212,7 @@ class ImpulsePipeline:
         self.stop_at_obstacles(h)
         self.move(h, island_count)
         self.note_events()
-        self.close_gaps()
+        self.put_pairs_in_order()
         self.look_ahead(h)
         self.repair_positions(h)
         self._check_finite()
@@ -245,10 +245,10 @@ class ImpulsePipeline:
                 self.time, self.state.c, self.plan.start, alone=self._is_small,
             )  # fmt: skip
 
-    def close_gaps(self) -> None:
-        """Give pairs other slots where few are left of many: what goes through all slots takes as long."""
+    def put_pairs_in_order(self) -> None:
+        """Give pairs other slots where many came or went: what is read together is to lie together."""
         with self._stage("broad phase"):
-            slots = self.broad_phase.close_gaps()
+            slots = self.broad_phase.put_in_order()
             if slots is not None:
                 self.contacts.look[:], self.rows.slot[:] = -1, -1
                 self.log.renumber(slots)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import scenes
 import topple
-from topple.collision.broad_phase import SPARSE
+from topple.collision.broad_phase import MIXED, SPARSE
 from topple.collision.contact_set import CARRIED_ON
-from topple.collision.pairs import FREE, HIGH, renumbered_pairs
+from topple.collision.pairs import ADDED, FREE, HIGH, renumber_pairs
 from topple.dynamics.contact_rows import normal_response
 from topple.jit import kernel
 from topple.tables import ScratchPages, larger
@@ -114,22 +114,44 @@ def test_points_that_stay_written():
     assert stayed > 0
 
 
-def test_pairs_that_move_to_the_first_slots():
-    """What is known of them goes with them: the same contact points come out, with the same impulses."""
-    as_they_are, moved = heap_in_motion(200, 1.5), heap_in_motion(200, 1.5)
+def points_by_pair(simulation: topple.Simulation) -> list[np.ndarray]:
+    """What the contact points are, in the order of their pairs' colliders."""
+    pipeline = simulation._pipeline
+    found, count = pipeline.contacts._replace(counter=np.zeros(1)), pipeline.contact_count
+    pairs, slot = pipeline.broad_phase.pairs, found.slot[:count]
+    order = np.lexsort((found.place[:count], *pairs.collider[slot].T))
+    columns = [column[:count][order] for column in found[1:-1]]
+    return [*columns, pairs.impulse[pairs.room[slot], found.place[:count]][order]]
+
+
+def heaps_one_of_which_has_moved_pairs(shuffle):
+    """Two heaps in the same motion; in the second the pairs are moved to the first slots."""
+    as_they_are, moved = heap_in_motion(200, 1.2), heap_in_motion(200, 1.2)
     pipeline = moved._pipeline
     pairs = pipeline.broad_phase.pairs
-    free = pairs.counter[FREE]
-    assert free > 20
-    slots = np.flatnonzero(pairs.collider[: pairs.counter[HIGH], 0] >= 0)
-    pipeline.broad_phase.pairs = renumbered_pairs(pairs, slots)
+    assert pairs.counter[FREE] > 20
+    slots = shuffle(np.flatnonzero(pairs.collider[: pairs.counter[HIGH], 0] >= 0))
+    renumber_pairs(pairs, slots)
     pipeline.contacts.look[:], pipeline.rows.slot[:] = -1, -1
     pipeline.log.renumber(slots)
     for simulation in (as_they_are, moved):
         simulation._pipeline.find_contacts()
-    assert pipeline.broad_phase.pairs.counter[FREE] == 0
-    assert pipeline.broad_phase.pairs.counter[HIGH] == len(slots)
-    for mine, theirs in zip(moved.contacts, as_they_are.contacts, strict=True):
+    assert pairs.counter[FREE] == pairs.counter[ADDED] == 0
+    assert pairs.counter[HIGH] == len(slots)
+    return as_they_are, moved
+
+
+def test_pairs_in_another_order():
+    """What is known of them goes with them: the same contact points come out, with the same impulses."""
+    as_they_are, moved = heaps_one_of_which_has_moved_pairs(np.random.default_rng(0).permutation)
+    for mine, theirs in zip(points_by_pair(moved), points_by_pair(as_they_are), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_pairs_that_move_to_the_first_slots():
+    """The heap goes on as it would have, and so do its events."""
+    as_they_are, moved = heaps_one_of_which_has_moved_pairs(np.sort)
+    for mine, theirs in zip(points_by_pair(moved), points_by_pair(as_they_are), strict=True):
         np.testing.assert_array_equal(mine, theirs)
     events = len(moved.events)
     for simulation in (as_they_are, moved):
@@ -141,6 +163,13 @@ def test_pairs_that_move_to_the_first_slots():
         for body_of in simulation._pipeline.broad_phase.pairs.collider:
             assert body_of[0] < body_of[1] or (body_of == -1).all()
     assert len(moved.events) - events == len(as_they_are.events) - events
+
+
+def test_pairs_lie_in_order():
+    """Most pairs of a heap lie in the order of their bodies, also long after it was set up."""
+    pairs = heap_in_motion(500, 1.0)._pipeline.broad_phase.pairs
+    first = pairs.collider[: pairs.counter[HIGH], 0]
+    assert (np.diff(first[first >= 0]) >= 0).mean() > 1.0 - 2.0 * MIXED
 
 
 def test_slots_do_not_stay_free():
