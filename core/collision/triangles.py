@@ -228,19 +228,22 @@ def collide_triangle(
     room = _room(shapes, sb, mat3.transform_transposed(rb, lowest))
     n, separation, p_a = normal, height, lowest
     is_own, shallow = True, -SHALLOW * shapes.bound[sa]
+    least = shallow
     if room < max(-height, 0.0):
         apart, n, core = separate_cores(
             shapes, sa, ra, p_ba, sb, rb, (axis[0], axis[1], axis[2]), normal, size, simplex, polytope
         )
         axis[0], axis[1], axis[2] = n
         separation = apart - rounding[0]
+        # A corner deeper than the two are passes by the triangle, below its plane.
+        least = max(shallow, 2.0 * min(separation, 0.0) - 1e-6 * size)
         p_a = vec3.subtract(core, vec3.scale(n, rounding[0]))
         if separation > margin:
             return
         if margin < 1e300 and not _may_lean(shapes, sb, n_local, mat3.transform_transposed(rb, n), back):
             if height < shallow:
                 note_deepest(deepest, height, normal, lowest)
-                _add_corners(shapes, sa, ra, p_ba, sb, rb, normal, distance, shallow, margin, size, manifold)
+                _add_corners(shapes, sa, ra, p_ba, sb, rb, normal, distance, least, margin, size, manifold)
                 return
             n, separation, p_a = normal, height, lowest
     note_deepest(deepest, separation, n, p_a)
@@ -259,7 +262,7 @@ def collide_triangle(
     if count_b == 3:
         _drop_inner_points(shapes, sb, rb, size, manifold)
     if margin < 1e300:
-        least = -1e300 if witness[0] == FACE_B else shallow
+        least = -1e300 if witness[0] == FACE_B else least
         _add_corners(shapes, sa, ra, p_ba, sb, rb, normal, distance, least, margin, size, manifold)
     if is_own:
         add_deepest(manifold, p_a, n, separation, size)

@@ -11,7 +11,7 @@ CLOSE, MARGIN = 2e-5, 1e-4
 
 def terrain(rng):
     """Random heights over a grid of .8 m."""
-    height = rng.normal(size=(6, 6)) * rng.choice([0.05, 0.2, 0.5])
+    height = rng.normal(size=(6, 6)) * rng.choice([0.05, 0.2, 0.5, 1.5])
     return grid(5, 4.0, height=lambda x, y: height)
 
 
