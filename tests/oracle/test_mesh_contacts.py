@@ -28,7 +28,7 @@ def set_down(solid, mesh, rng):
     """A pose just above the mesh, and the closest points there."""
     turned = rng.normal(size=4)
     turned = AT_HOME[1] if rng.random() < 0.3 else turned / np.linalg.norm(turned)
-    place = np.array([*rng.uniform(-1.0, 1.0, 2), 3.0])
+    place = np.array([*rng.uniform(-1.0, 1.0, 2), 8.0])
     closest = topple.closest_points(solid, (place, turned), mesh, AT_HOME)
     while closest.separation > CLOSE:  # the way down is at least that
         place[2] -= closest.separation - 0.5 * CLOSE
