@@ -1,7 +1,8 @@
 """Contact points of two hulls.
 
-The witness of the last step is tried first; only where it fails does GJK look for the closest points, or,
-where the hulls touch, the exhaustive search for the best plane. Frame: see `narrow_phase`.
+The witness of the last step is tried first, then the planes beside it; only where all fail does GJK look for
+the closest points, or, where the hulls touch, the exhaustive search for the best plane. Frame: see
+`narrow_phase`.
 """
 
 import numpy as np
@@ -16,6 +17,8 @@ from .manifold import CLIP_COSINE, add_candidate, add_corners, clip_faces, note_
 from .refinement import refine
 from .round_shapes import SHORT
 from .separating_plane import (
+    ALIGNED,
+    BESIDE,
     DIRECTION,
     EDGES,
     FACE_A,
@@ -28,6 +31,7 @@ from .separating_plane import (
     face_of_b,
     find_edge,
     find_edges,
+    plane_beside,
 )
 
 # Pairs of edges up to which all planes of two hulls that overlap are looked at; beyond, the polytope of
@@ -35,6 +39,7 @@ from .separating_plane import (
 MOST_EDGE_PAIRS = 400
 FLAT = 1e-5  # relative to the size: how much deeper than two edges a face may be cut that stands for them
 DEEP = 1e-3  # relative to the size: how deep a witness may be cut and still be tried
+FAILED, APART, ON_FACE, ON_EDGES = np.int64(0), np.int64(1), np.int64(2), np.int64(3)  # of a witness
 TOLERANCE = 1e-7  # relative to the size: how much worse than the best a plane may be and still be taken
 
 
@@ -45,11 +50,11 @@ def _edge_count(shapes, s):
 
 @inlined
 def _reverify(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size):
-    """Try the witness of the last step.
+    """Try a witness.
 
     Returns:
-        (state, separation, normal, p_a): state 0 failed; 1 the pair is farther apart than `margin`;
-        2 the plane of a face holds; 3 that of two edges does, and p_a is the closest point of a.
+        (state, separation, normal, p_a): FAILED; APART, by more than `margin`; ON_FACE, whose plane may hold;
+        or ON_EDGES, whose plane holds, p_a being the closest point of a.
     """
     kind, feature_a, feature_b = np.int64(witness[0]), np.int64(witness[1]), np.int64(witness[2])
     zero = (0.0, 0.0, 0.0)
@@ -60,17 +65,17 @@ def _reverify(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size):
     elif kind == EDGES:
         valid, separation, n, p_a, _p_b = edge_pair(shapes, sa, ra, p_ba, sb, rb, feature_a, feature_b, axis)
         if not valid:
-            return 0, 0.0, zero, zero
-        return (1 if separation > margin else 3), separation, n, p_a
+            return FAILED, 0.0, zero, zero
+        return (APART if separation > margin else ON_EDGES), separation, n, p_a
     elif kind == DIRECTION:
         separation, n = along_direction(shapes, sa, ra, p_ba, sb, rb, axis), axis
-        return (1 if separation > margin else 0), separation, n, zero
+        return (APART if separation > margin else FAILED), separation, n, zero
     else:
-        return 0, 0.0, zero, zero
+        return FAILED, 0.0, zero, zero
     if separation > margin:
-        return 1, separation, n, zero
+        return APART, separation, n, zero
     # As deep as a solver may leave them a plane is kept even where another one would be by a little less.
-    return (2 if separation > -DEEP * size else 0), separation, n, p_a
+    return (ON_FACE if separation > -DEEP * size else FAILED), separation, n, p_a
 
 
 @inner
@@ -82,13 +87,13 @@ def _from_gjk(shapes, sa, ra, p_ba, sb, rb, n, distance, p_a, count, simplex, wi
     """
     tolerance = TOLERANCE * size
     face, cosine = aligned_face(shapes, sb, mat3.transform_transposed(rb, n))
-    if cosine > 0.999:
+    if cosine > ALIGNED:
         separation, normal, p = face_of_b(shapes, sa, ra, p_ba, rb, face)
         if separation >= distance - tolerance:
             witness[0], witness[1], witness[2] = FACE_B, -1, face
             return separation, normal, p
     face, cosine = aligned_face(shapes, sa, mat3.transform_transposed(ra, vec3.scale(n, -1.0)))
-    if cosine > 0.999:
+    if cosine > ALIGNED:
         separation, normal, p = face_of_a(shapes, ra, p_ba, sb, rb, face)
         if separation >= distance - tolerance:
             witness[0], witness[1], witness[2] = FACE_A, face, -1
@@ -173,7 +178,7 @@ def _add_edges(scratch, p_a, normal, separation, witness, size):
         scratch.p_a[i, m], scratch.normal[i, m] = p_a[m], normal[m]
 
 
-@inner
+@inlined
 def _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, scratch):
     """Clip the faces next to a known separating plane, where one lies close to it."""
     origin = (0.0, 0.0, 0.0)
@@ -218,33 +223,17 @@ def _overlap(shapes, sa, ra, p_ba, sb, rb, last, witness, size, scratch):
     return separation, n, p_a
 
 
-@merged
-def collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scratch, counter):
-    """Contacts of two hulls; `witness` (3,) and `axis` (3,) of the pair are kept up to date."""
-    manifold = scratch.manifold
-    last = axis[0], axis[1], axis[2]
-    if witness[0] != NO_WITNESS:
-        counter[QUERIES] += 1
-        state, separation, n, p_a = _reverify(shapes, sa, ra, p_ba, sb, rb, witness, last, margin, size)
-        if state == 1:
-            counter[SURVIVED] += 1
-            note_deepest(scratch.deepest, separation, n, p_a)
-            return
-        if state >= 2:
-            _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, manifold)
-            if state == 3:
-                _add_edges(manifold, p_a, n, separation, witness, size)
-            if state == 3 or _deepest_clipped(manifold, separation, size) >= 0:
-                counter[SURVIVED] += 1
-                axis[0], axis[1], axis[2] = n
-                note_deepest(scratch.deepest, separation, n, p_a)
-                return
-            manifold.count[0] = 0
+@inner
+def _search(shapes, sa, ra, p_ba, sb, rb, last, witness, size, scratch):
+    """Find the plane between two hulls anew; `witness` is written.
+
+    Returns:
+        (separation, normal, p_a) of the plane for contacts, and whether the hulls are apart.
+    """
     status, distance, n, p_a, _p_b, count = gjk.closest_points(
         shapes, sa, ra, p_ba, sb, rb, last, size, scratch.simplex
     )
     apart = status == gjk.SEPARATED
-    # Asked in this order: with what is uncertain first, LLVM makes all of the narrow phase twice as slow.
     if status != gjk.TOUCHING and (distance < SHORT * size or not apart):
         found, fine, n_fine, p_fine = refine(shapes, sa, ra, p_ba, sb, rb, n, scratch.simplex, count)
         if found and fine > 0.0:
@@ -257,16 +246,53 @@ def collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scr
         )
     else:
         separation, n, p_a = _overlap(shapes, sa, ra, p_ba, sb, rb, last, witness, size, scratch)
-    axis[0], axis[1], axis[2] = n
-    if separation <= margin:
-        _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, manifold)
-        if witness[0] == EDGES:
-            _add_edges(manifold, p_a, n, separation, witness, size)
+    return separation, n, p_a, apart
+
+
+@merged
+def collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scratch, counter):
+    """Contacts of two hulls; `witness` (3,) and `axis` (3,) of the pair are kept up to date.
+
+    The witness of the last step is tried, then the planes beside it, then one is searched for: in one loop,
+    for with two calls of `_build_manifold` LLVM leaves that out of line, and handing it all arrays of
+    `shapes` takes as long as what it does.
+    """
+    manifold, last = scratch.manifold, (axis[0], axis[1], axis[2])
+    failed = np.int64(witness[0]), np.int64(witness[1]), np.int64(witness[2])
+    search, apart, least, turn = failed[0] == NO_WITNESS, False, -np.inf, np.int64(0)
+    counter[QUERIES] += not search
+    state, separation, n, p_a = FAILED, 0.0, last, last
+    while True:
+        if search:
+            separation, n, p_a, apart = _search(shapes, sa, ra, p_ba, sb, rb, last, witness, size, scratch)
+            state = APART if separation > margin else (ON_EDGES if witness[0] == EDGES else ON_FACE)
         else:
-            deepest = _deepest_clipped(manifold, separation, size)
-            if deepest < 0:
-                _add_deepest(manifold, p_a, n, separation, witness)
-            elif witness[0] == FACE_A or witness[0] == FACE_B:  # over both hulls, as its vertex need not be
-                p_a = vec3.load(manifold.p_a, deepest)
+            state, separation, n, p_a = _reverify(shapes, sa, ra, p_ba, sb, rb, witness, last, margin, size)
+        deepest = -1
+        if state >= ON_FACE and separation >= least:
+            _build_manifold(shapes, sa, ra, p_ba, sb, rb, witness, n, margin, manifold)
+            if state == ON_FACE:
+                deepest = _deepest_clipped(manifold, separation, size)
+            else:
+                _add_edges(manifold, p_a, n, separation, witness, size)
+                deepest = 0
+        if search or state == APART or deepest >= 0:
+            break
+        manifold.count[0] = 0
+        if turn == 0:  # a plane that holds separates by as much as any
+            least = along_direction(shapes, sa, ra, p_ba, sb, rb, last) - TOLERANCE * size
+        search = True
+        while failed[0] != DIRECTION and turn < BESIDE and search:
+            search = not plane_beside(shapes, sa, ra, p_ba, sb, rb, failed, last, least, turn, witness)
+            turn += 1
+        least = -np.inf if search else least
+    counter[SURVIVED] += turn == 0 and not search
+    if state >= ON_FACE or search:
+        axis[0], axis[1], axis[2] = n
+    if search and state == ON_FACE:
+        if deepest < 0:
+            _add_deepest(manifold, p_a, n, separation, witness)
+        elif witness[0] != DIRECTION:  # over both hulls, as its vertex need not be
+            p_a = vec3.load(manifold.p_a, deepest)
     if not apart:
         note_deepest(scratch.deepest, separation, n, p_a)

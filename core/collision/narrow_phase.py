@@ -1,8 +1,8 @@
 """Narrow phase: from overlapping pairs of boxes to contact points.
 
-For each pair the cached witness is tried first; only where it fails does GJK look for the closest
-points, or, where the hulls touch, the exhaustive search for the best plane. Points found again by
-their feature id take over the impulse of the last step.
+For each pair the cached witness is tried first, then the planes beside it; only where all fail does GJK
+look for the closest points, or, where the hulls touch, the exhaustive search for the best plane. Points
+found again by their feature id take over the impulse of the last step.
 
 Frame of a pair: world axes, origin at the centre of mass of b. Normals point from b to a;
 separation = n . (p_a - p_b), negative when penetrating.

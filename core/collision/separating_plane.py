@@ -11,11 +11,16 @@ convex polyhedra* (edge pairs pruned by their arcs on the Gauss map).
 
 import math
 
-from ..geometry.support import ANY_VERTEX, support_vertex, vertex
+import numpy as np
+
+from ..geometry.support import ANY_VERTEX, aligned_face, support_vertex, vertex
 from ..jit import inlined, inner
 from ..math3 import mat3, vec3
 
 NO_WITNESS, FACE_A, FACE_B, EDGES, DIRECTION = 0, 1, 2, 3, 4
+NO_EDGE = np.int64(-1)
+ALIGNED = 0.999  # cosine of the angle to a normal within which a face may stand for it
+BESIDE = 3  # planes beside a witness that failed which are tried
 
 # A pair of edges must separate by so much more than any face (relative to the size) to be taken
 # instead: faces carry whole manifolds, and for touching boxes the two differ only by round-off.
@@ -41,7 +46,7 @@ def face_of_a(shapes, ra, p_ba, sb, rb, face):
     return separation, vec3.scale(outward, -1.0), vec3.subtract(p, vec3.scale(outward, separation))
 
 
-@inner
+@inlined
 def along_direction(shapes, sa, ra, p_ba, sb, rb, n):
     """Separation along the unit vector n, from b to a."""
     va = support_vertex(shapes, sa, mat3.transform_transposed(ra, vec3.scale(n, -1.0)), ANY_VERTEX)
@@ -66,7 +71,7 @@ def closest_on_lines(p, u, q, v):
     return (c * d - b * e) / det, (b * d - a * e) / det
 
 
-@inner
+@inlined
 def edge_pair(shapes, sa, ra, p_ba, sb, rb, edge_a, edge_b, axis):
     """Separation by the plane along an edge of each hull.
 
@@ -112,16 +117,105 @@ def find_edges(shapes, sa, ra, p_ba, sb, rb, n, least):
     """The edges whose plane lies along `n` (from b to a) and separates by `least` or more; -1, -1 if none."""
     va = support_vertex(shapes, sa, mat3.transform_transposed(ra, vec3.scale(n, -1.0)), ANY_VERTEX)
     vb = support_vertex(shapes, sb, mat3.transform_transposed(rb, n), ANY_VERTEX)
+    return _find_edges_of(shapes, sa, ra, p_ba, sb, rb, NO_EDGE, va, NO_EDGE, vb, n, least)
+
+
+@inlined
+def _is_of(shapes, e, edge, v):
+    """Whether e is that edge, or where that is NO_EDGE any edge at the vertex v."""
+    return e == edge if edge != NO_EDGE else shapes.edge[e, 0] == v or shapes.edge[e, 1] == v
+
+
+@inner
+def _find_edges_of(shapes, sa, ra, p_ba, sb, rb, edge_a, va, edge_b, vb, n, least):
+    """The same of an edge of each hull, or where that is NO_EDGE of all edges at a vertex of it."""
     for i in range(shapes.edge_start[sa], shapes.edge_start[sa + 1]):
-        if shapes.edge[i, 0] != va and shapes.edge[i, 1] != va:
+        if not _is_of(shapes, i, edge_a, va):
             continue
         for j in range(shapes.edge_start[sb], shapes.edge_start[sb + 1]):
-            if shapes.edge[j, 0] != vb and shapes.edge[j, 1] != vb:
+            if not _is_of(shapes, j, edge_b, vb):
                 continue
             valid, separation, _n, _p_a, _p_b = edge_pair(shapes, sa, ra, p_ba, sb, rb, i, j, n)
             if valid and separation >= least:
                 return i, j
-    return -1, -1
+    return NO_EDGE, NO_EDGE
+
+
+@inlined
+def _side_crossed(shapes, s, face, p):
+    """The edge of a face beyond which a point, in the hull's own frame, lies farthest."""
+    normal, own = vec3.load(shapes.face_normal, face), face - shapes.face_start[s]
+    edge, most = NO_EDGE, -1e300
+    for e in range(shapes.edge_start[s], shapes.edge_start[s + 1]):
+        if shapes.edge[e, 2] == own or shapes.edge[e, 3] == own:
+            q, q1 = _edge_ends(shapes, e, s)
+            outward = vec3.cross(vec3.subtract(q1, q), normal)  # of the face to the left of the edge
+            height = vec3.dot(outward, vec3.subtract(p, q)) / vec3.norm(outward)
+            height = height if shapes.edge[e, 2] == own else -height
+            if height > most:
+                edge, most = e, height
+    return edge
+
+
+@inlined
+def _edges_beside(shapes, sa, ra, p_ba, sb, rb, kind, feature_a, feature_b, axis, least):
+    """The edges beside a face whose deepest vertex has left it, or beside edges that cross past their ends.
+
+    Returns:
+        An edge of a and one of b whose plane holds and separates by `least` or more; NO_EDGE where none does.
+    """
+    edge_a, va, edge_b, vb = NO_EDGE, ANY_VERTEX, NO_EDGE, ANY_VERTEX
+    if kind == FACE_B:
+        n = mat3.transform(rb, vec3.load(shapes.face_normal, feature_b))
+        va = support_vertex(shapes, sa, mat3.transform_transposed(ra, vec3.scale(n, -1.0)), ANY_VERTEX)
+        p = vec3.add(mat3.transform(ra, vertex(shapes, sa, va)), p_ba)
+        edge_b = _side_crossed(shapes, sb, feature_b, mat3.transform_transposed(rb, p))
+    elif kind == FACE_A:
+        outward = mat3.transform(ra, vec3.load(shapes.face_normal, feature_a))
+        vb = support_vertex(shapes, sb, mat3.transform_transposed(rb, vec3.scale(outward, -1.0)), ANY_VERTEX)
+        p = vec3.subtract(mat3.transform(rb, vertex(shapes, sb, vb)), p_ba)
+        edge_a = _side_crossed(shapes, sa, feature_a, mat3.transform_transposed(ra, p))
+    else:
+        p, p1 = _edge_ends(shapes, feature_a, sa)
+        q, q1 = _edge_ends(shapes, feature_b, sb)
+        u = mat3.transform(ra, vec3.subtract(p1, p))
+        v = mat3.transform(rb, vec3.subtract(q1, q))
+        s, t = closest_on_lines(vec3.add(mat3.transform(ra, p), p_ba), u, mat3.transform(rb, q), v)
+        va = shapes.edge[feature_a, 1 if s > 0.5 else 0]
+        vb = shapes.edge[feature_b, 1 if t > 0.5 else 0]
+        past_a, past_b = not 0.0 <= s <= 1.0, not 0.0 <= t <= 1.0
+        edge_a = feature_a if past_b and not past_a else NO_EDGE
+        edge_b = feature_b if past_a and not past_b else NO_EDGE
+    return _find_edges_of(shapes, sa, ra, p_ba, sb, rb, edge_a, va, edge_b, vb, axis, least)
+
+
+@inner
+def plane_beside(shapes, sa, ra, p_ba, sb, rb, failed, axis, least, turn, witness):
+    """Write one of the planes beside a witness that failed as the next to try; whether there is one.
+
+    Bodies that slide or roll on each other go from one face or pair of edges to the next, which hardly turns
+    the normal.
+
+    Args:
+        failed: (kind, feature of a, feature of b).
+        axis: The last normal.
+        least: What the plane must separate by, at least [m].
+        turn: Which of them, below `BESIDE`.
+    """
+    kind, feature_a, feature_b = failed
+    if turn == 0:
+        face, cosine = aligned_face(shapes, sb, mat3.transform_transposed(rb, axis))
+        witness[0], witness[1], witness[2] = FACE_B, -1, face
+        return cosine > ALIGNED and face != feature_b
+    if turn == 1:
+        face, cosine = aligned_face(shapes, sa, mat3.transform_transposed(ra, vec3.scale(axis, -1.0)))
+        witness[0], witness[1], witness[2] = FACE_A, face, -1
+        return cosine > ALIGNED and face != feature_a
+    edge_a, edge_b = _edges_beside(
+        shapes, sa, ra, p_ba, sb, rb, kind, feature_a, feature_b, axis, least
+    )  # fmt: skip
+    witness[0], witness[1], witness[2] = EDGES, edge_a, edge_b
+    return edge_a != NO_EDGE
 
 
 @inner

@@ -35,7 +35,7 @@ def _mean_beyond(w, r):
     return vec3.add(vec3.scale(straight, along), vec3.scale(vec3.cross(w, straight), inwards))
 
 
-@inner
+@inlined
 def _shift(masses, body, w, arm, n):
     """How a contact point moves with its body, which turns by w, from the body's centre of mass [m].
 
@@ -48,12 +48,19 @@ def _shift(masses, body, w, arm, n):
         the rim whose lowest point it is, or 0).
     """
     axis = round_axis_of(masses, body)
-    is_round = axis[0] != 0.0 or axis[1] != 0.0 or axis[2] != 0.0
-    if is_round and is_lowest(axis, arm, n):
+    if axis[0] != 0.0 or axis[1] != 0.0 or axis[2] != 0.0:
+        return _shift_of_round(masses, body, axis, w, arm, n)
+    return _mean_beyond(w, arm), vec3.scale(vec3.cross(w, arm), 0.5), 0.0
+
+
+@inner
+def _shift_of_round(masses, body, axis, w, arm, n):
+    """The same on a body that is round about an axis."""
+    if is_lowest(axis, arm, n):
         half = turn_shown(masses, body, vec3.scale(w, 0.5))
         shift = vec3.subtract(turned_arm(masses, body, half, arm, n, n), arm)
         return shift, shift, vec3.norm(vec3.subtract(arm, vec3.scale(axis, vec3.dot(arm, axis))))
-    if is_round and vec3.dot(axis, n) ** 2 <= LOWEST:  # the point stays where it is as the side rolls
+    if vec3.dot(axis, n) ** 2 <= LOWEST:  # the point stays where it is as the side rolls
         w = vec3.subtract(w, vec3.scale(axis, vec3.dot(w, axis)))
     return _mean_beyond(w, arm), vec3.scale(vec3.cross(w, arm), 0.5), 0.0
 
