@@ -3,7 +3,8 @@
 On the way in from Python numba unpacks each array of each tuple, some 0.2 us for every one of the hundreds
 that a step takes: in a small scene more than all arithmetic. `Calls` keeps them unpacked, in a frame of
 64-bit words for each kernel; of a call's arguments only those are written that are other objects than those
-of the last one. Machine code of a few lines for each kernel (`jit.Entry`) takes its arguments from there.
+of the last one. Machine code of a few lines for each kernel (`kernel_entry.Entry`) takes its arguments from
+there.
 """
 
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .jit import Entry, entry_of, is_compiled_kernel
+from .kernel_entry import Entry, entry_of, is_compiled_kernel
 
 ENOUGH = 32  # calls after which a frame is worth its making (7 ms)
 

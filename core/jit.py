@@ -7,13 +7,10 @@ lies outside the source tree, which may be read-only or cleared on upgrade (in B
 extensions, by the variable below).
 """
 
-import ctypes
 import functools
 import hashlib
-import itertools
 import operator
 import os
-import pickle
 import platform
 import shutil
 import sys
@@ -25,14 +22,13 @@ from typing import Any
 
 import numba
 from llvmlite import binding, ir
-from numba.core import caching, cgutils, codegen, cpu, types
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.dispatcher import Dispatcher
+from numba import typeof  # noqa: F401 (for kernel_entry.py)
+from numba.core import caching, cgutils, codegen, compiler, cpu, types
+from numba.core.compiler_lock import global_compiler_lock  # noqa: F401 (for kernel_entry.py)
+from numba.core.dispatcher import Dispatcher  # noqa: F401
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, models, overload, register_model  # noqa: F401 (for lanes.py)
-from numba.np.numpy_support import as_dtype
-
-from .frame_entry import frame_entry
+from numba.np.numpy_support import as_dtype  # noqa: F401
 
 CACHE_ROOT_VARIABLE = "TOPPLE_CACHE_DIR"
 KEPT_CACHES = 4  # folders of older sources kept, so that switching branches does not recompile
@@ -149,6 +145,29 @@ class _Cache(caching.FunctionCache):
     _impl_class = _Keeping
 
 
+class _KernelLibrary(codegen.JITCodeLibrary):
+    """Machine code of a kernel and all that it calls, which is its own.
+
+    Numba leaves functions open to other callers, so each call hands over every word of every array: 200 for
+    a table of shapes, which took a third of the time of some scenes. Of its own ones LLVM drops what they
+    do not need.
+    """
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if function.linkage == binding.Linkage.linkonce_odr:  # came from another library
+                function.linkage = binding.Linkage.internal
+        super()._optimize_final_module()
+
+
+class _KernelCompiler(compiler.Compiler):
+    def compile_extra(self, func: Callable) -> Any:
+        library = _KernelLibrary(self.state.targetctx.codegen(), func.__qualname__)
+        library.enable_object_caching()
+        self.state.library = library
+        return super().compile_extra(func)
+
+
 def _compile(function: Callable, *, python_calls: bool = False, **more: Any) -> Callable:
     """Only what Python calls is kept on disk: the rest is part of its callers, and costs time to keep."""
     more["no_cpython_wrapper"] = not python_calls
@@ -165,7 +184,7 @@ def kernel(function: Callable) -> Callable:
     Without numba's reference counts: taking a struct of thirty arrays as an argument would count
     each of them up and down, about 250 ns a call.
     """
-    return _compile(function, python_calls=True, _nrt=False)
+    return _compile(function, python_calls=True, _nrt=False, pipeline_class=_KernelCompiler)
 
 
 def inner(function: Callable) -> Callable:
@@ -361,137 +380,3 @@ def _subtract_product_in_python(a: Any, b: Any, out: Any) -> None:
 
 
 subtract_product = _either(_subtract_product_in_python, _subtract_product)  # out -= a b, (6, 6) each
-
-
-# Ways into kernels with their arguments unpacked before: see calls.py. -------------------------------------
-
-NO_ERROR = (0, -2)  # what numba's functions return: with a result, or with none
-
-
-class Entry:
-    """Where C enters a compiled kernel: with the address of a frame, words of 64 bits.
-
-    There lie the arguments one after the other, as numba passes them, then the place of an error and
-    the result.
-    """
-
-    def __init__(self, name: str, kinds: tuple, result: Any, address: int) -> None:
-        """For a kernel of arguments and a result of these types; see `entry_of`."""
-        self.name, self.kinds, self._read = name, kinds, _reader(result)
-        self._writers = [_writer(name, kind) for kind in kinds]
-        self.first = [0, *itertools.accumulate(map(_word_count, kinds))]
-        self.size = self.first[-1] + 1 + _word_count(result)
-        self.address = address
-        self._run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(address)
-
-    def write(self, k: int, value: Any, integers: memoryview, reals: memoryview) -> None:
-        """Write argument `k` into the frame, which both views show.
-
-        Raises:
-            TypeError: The value is of another type.
-        """
-        self._writers[k](self.first[k], value, integers, reals)
-
-    def run(self, address: int, integers: memoryview, reals: memoryview) -> Any:
-        """Call the kernel with the arguments in the frame at this address; what it raises is raised."""
-        if self._run(address) not in NO_ERROR:
-            raise self.error(integers)
-        return self._read(integers, reals, self.first[-1] + 1)
-
-    def error(self, integers: memoryview) -> BaseException:
-        """What a call with the arguments in this frame raised."""
-        return _error(self.name, integers[self.first[-1]])
-
-
-@functools.cache
-def _entry_of(kernel: Any, kinds: tuple) -> Entry:
-    """The way into a kernel for arguments of these types."""
-    kernel.compile(kinds)
-    compiled = kernel.overloads[kinds]
-    name, convention = compiled.fndesc.llvm_func_name, compiled.target_context.call_conv
-    kernel_type = convention.get_function_type(compiled.fndesc.restype, compiled.fndesc.argtypes)
-    if len(kernel_type.args) != 2 + sum(map(_word_count, kinds)):
-        raise TypeError(f"{kernel.__name__} takes other words than those of {kinds}")
-    with global_compiler_lock:
-        address = frame_entry(compiled.library.get_pointer_to_function(name), kernel_type)
-    return Entry(kernel.__name__, kinds, compiled.signature.return_type, address)
-
-
-def entry_of(kernel: Callable, arguments: tuple) -> Entry:
-    """The way into a kernel for arguments like these."""
-    return _entry_of(kernel, tuple(numba.typeof(value) for value in arguments))
-
-
-def is_compiled_kernel(function: Callable) -> bool:
-    """Whether a function is a kernel that does not run as Python."""
-    return isinstance(function, Dispatcher)
-
-
-def _writer(name: str, kind: Any) -> Callable[[int, Any, Any, Any], None]:
-    """What writes an argument of this type into a frame's integers and numbers, from a place on."""
-    parts = _parts(kind)
-    if parts is not None:
-        writers = [_writer(name, part) for part in parts]
-        first = list(itertools.accumulate(map(_word_count, parts), initial=0))[:-1]
-
-        def write_tuple(at: int, value: Any, integers: Any, reals: Any) -> None:
-            for write, place, item in zip(writers, first, value, strict=True):
-                write(at + place, item, integers, reals)
-
-        return write_tuple
-    if isinstance(kind, types.Array):
-        number, ndim = as_dtype(kind.dtype).num, kind.ndim
-
-        def write_array(at: int, value: Any, integers: Any, reals: Any) -> None:
-            if not (value.dtype.num == number and value.ndim == ndim and value.flags.c_contiguous):
-                raise TypeError(f"{name} takes {kind}, not {numba.typeof(value)}")
-            address = value.__array_interface__["data"][0]
-            # Neither owner nor parent: kernels count no references.
-            for word in (0, 0, value.size, value.itemsize, address, *value.shape, *value.strides):
-                integers[at] = word
-                at += 1
-
-        return write_array
-    if isinstance(kind, types.Float):
-        return lambda at, value, integers, reals: operator.setitem(reals, at, value)
-    number_of = bool if isinstance(kind, types.Boolean) else operator.index
-    return lambda at, value, integers, reals: operator.setitem(integers, at, number_of(value))
-
-
-def _reader(kind: Any) -> Callable[[Any, Any, int], Any]:
-    """What reads a result of this type from a frame's integers and numbers, at a place."""
-    parts = _parts(kind)
-    if parts is not None and types.boolean not in parts:
-        readers = [_reader(part) for part in parts]
-        return lambda integers, reals, at: tuple(
-            read(integers, reals, at + k) for k, read in enumerate(readers)
-        )
-    if isinstance(kind, types.Float) and kind == types.float64:
-        return lambda integers, reals, at: reals[at]
-    if kind == types.boolean:
-        return lambda integers, reals, at: bool(integers[at] & 1)
-    if kind == types.int64:
-        return lambda integers, reals, at: integers[at]
-    if kind == types.none:
-        return lambda integers, reals, at: None
-    raise TypeError(f"no kernel may return {kind}")
-
-
-def _parts(kind: Any) -> list[Any] | None:
-    """The types of a tuple's entries; None for what is no tuple."""
-    return list(kind) if isinstance(kind, types.BaseTuple) else None  # pyright: ignore[reportArgumentType]
-
-
-def _word_count(kind: Any) -> int:
-    if isinstance(kind, types.Array):
-        return 5 + 2 * kind.ndim
-    parts = _parts(kind)
-    return 1 if parts is None else sum(map(_word_count, parts))
-
-
-def _error(name: str, address: int) -> BaseException:
-    """What a kernel raised: numba leaves its class and arguments, pickled."""
-    fields = (ctypes.c_void_p * 2).from_address(address)
-    size = fields[1] & 0xFFFFFFFF
-    kind, arguments, _ = pickle.loads(ctypes.string_at(fields[0], size))
-    return kind(*(arguments or (f"{name} has failed",)))
