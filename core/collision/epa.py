@@ -294,11 +294,12 @@ def _of_b(simplex, k):
 
 
 @inner
-def penetration(shapes, sa, ra, p_ba, sb, rb, axis, size, polytope):
+def penetration(shapes, sa, ra, p_ba, sb, rb, axis, size, polytope, witness):
     """Depth of two overlapping convex cores.
 
     Args:
         axis: Normal to fall back on where the shapes only touch in a point, from b to a.
+        witness: See `refine`.
 
     Returns:
         (separation, normal, p_a): separation is minus the depth, the normal from b to a.
@@ -323,8 +324,9 @@ def penetration(shapes, sa, ra, p_ba, sb, rb, axis, size, polytope):
             # No direction can be better than the nearest face by more than this.
             may_refine = False
             found, separation, normal, p_fine = refine(
-                shapes, sa, ra, p_ba, sb, rb, vec3.scale(direction, -1.0), polytope.simplex, np.int64(3)
-            )
+                shapes, sa, ra, p_ba, sb, rb, vec3.scale(direction, -1.0), polytope.simplex, np.int64(3),
+                witness,
+            )  # fmt: skip
             if found and separation >= -depth - tiny:
                 return separation, normal, p_fine
         if height - polytope.distance[f] <= DEPTH_ACCURACY * size:
@@ -344,7 +346,7 @@ def penetration(shapes, sa, ra, p_ba, sb, rb, axis, size, polytope):
         _load_corners(polytope, g, 1.0, 1.0, 1.0)
         found, separation, normal, p_fine = refine(
             shapes, sa, ra, p_ba, sb, rb, vec3.scale(vec3.load(polytope.normal, g), -1.0), polytope.simplex,
-            np.int64(3),
+            np.int64(3), witness,
         )  # fmt: skip
         if found and separation > -worst:
             depth, worst, n, best_p = -separation, -separation, normal, p_fine

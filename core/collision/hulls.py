@@ -206,7 +206,9 @@ def _overlap(shapes, sa, ra, p_ba, sb, rb, last, witness, size, scratch):
     """(separation, normal, p_a) of two hulls that touch or overlap; `witness` is written."""
     if _edge_count(shapes, sa) * _edge_count(shapes, sb) > MOST_EDGE_PAIRS:
         fallback = last if vec3.dot(last, last) > 0.0 else (0.0, 0.0, 1.0)
-        separation, n, p_a = penetration(shapes, sa, ra, p_ba, sb, rb, fallback, size, scratch.polytope)
+        separation, n, p_a = penetration(
+            shapes, sa, ra, p_ba, sb, rb, fallback, size, scratch.polytope, witness
+        )
         # A polytope without volume, or beside the origin, tells nothing: the gap along n is another one.
         if abs(along_direction(shapes, sa, ra, p_ba, sb, rb, n) - separation) <= TOLERANCE * size:
             nothing = np.int64(0)
@@ -235,7 +237,7 @@ def _search(shapes, sa, ra, p_ba, sb, rb, last, witness, size, scratch):
     )
     apart = status == gjk.SEPARATED
     if status != gjk.TOUCHING and (distance < SHORT * size or not apart):
-        found, fine, n_fine, p_fine = refine(shapes, sa, ra, p_ba, sb, rb, n, scratch.simplex, count)
+        found, fine, n_fine, p_fine = refine(shapes, sa, ra, p_ba, sb, rb, n, scratch.simplex, count, witness)
         if found and fine > 0.0:
             apart, distance, n, p_a = True, fine, n_fine, p_fine
     if apart:  # exact: the plane chosen for contacts may be a face's, which is worse by up to TOLERANCE

@@ -134,7 +134,7 @@ def _collide_pair(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scr
             for k in range(3):
                 manifold.p_a[first, k] += center_b[k]
     elif round_a or round_b:
-        collide_round(shapes, sa, ra, p_ba, sb, rb, axis, margin, size, manifold, scratch.simplex,
+        collide_round(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, manifold, scratch.simplex,
                       scratch.polytope, scratch.deepest)  # fmt: skip
     else:
         collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scratch, counter)

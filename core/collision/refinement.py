@@ -37,6 +37,7 @@ CONVERGED = 1e-6  # [rad] of the last step: the next one would be about its squa
 LEAST_WEIGHT = -1e-9
 # Of sizes and distances: the round-off of a gap, and the most of it that stands where nothing can be added.
 DIGITS, LAST_DIGITS = 2e-15, 1e-13
+MOST_GENERATORS = np.int64(46340)  # of a shape, for a pair of them to go into 31 bits
 
 
 @inner
@@ -146,14 +147,45 @@ def has_row(simplex, count, a, b):
     return False
 
 
+@inlined
+def _note_generators(rows, count, witness):
+    """Write the pairs of generators of some rows to a witness, as negative numbers; its first entry last."""
+    for k in range(3):
+        code = 0
+        if k < count and rows[k, VERTEX_A] < MOST_GENERATORS and rows[k, VERTEX_B] < MOST_GENERATORS:
+            code = -1 - (int(rows[k, VERTEX_A]) * MOST_GENERATORS + int(rows[k, VERTEX_B]))
+        witness[(k + 1) % 3] = code
+
+
+@inlined
+def recall_generators(witness, simplex):
+    """Write the pairs of generators in a witness to rows of the simplex; returns how many there are.
+
+    Where they lie `refine` finds out, and what weights they have.
+    """
+    count = np.int64(0)
+    for k in range(3):
+        code = -1 - np.int64(witness[k])
+        if code >= 0:
+            simplex[count, VERTEX_A], simplex[count, VERTEX_B] = (
+                code // MOST_GENERATORS,
+                code % MOST_GENERATORS,
+            )
+            count += 1
+    for k in range(count):
+        simplex[k, WEIGHT] = 1.0 / count
+    return count
+
+
 @inner
-def refine(shapes, sa, ra, p_ba, sb, rb, n, simplex, count):
+def refine(shapes, sa, ra, p_ba, sb, rb, n, simplex, count, witness):
     """Turn a separating direction until its gap is a largest one, to round-off.
 
     Args:
         n: Guess, unit, from b to a.
         simplex, count: Support points near the guess, with their weights and generators; copied to the rows
             from SPARE_ROWS on before they are changed.
+        witness: The generators that decide are written, where they are found: see `recall_generators`.
 
     Returns:
         (found, separation, normal, p_a). Where `found` is false the rest means nothing: the guess was not
@@ -208,4 +240,6 @@ def refine(shapes, sa, ra, p_ba, sb, rb, n, simplex, count):
             continue
         n = vec3.add(n, vec3.add(vec3.scale(t1, d1), vec3.scale(t2, d2)))
         n = vec3.scale(n, 1.0 / vec3.norm(n))
+    if best_lag <= LAST_DIGITS:
+        _note_generators(rows, count, witness)
     return best_lag <= LAST_DIGITS, best, best_n, best_p

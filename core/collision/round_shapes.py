@@ -14,14 +14,14 @@ import math
 import numpy as np
 
 from ..geometry.shape_table import CAPSULE, DISCS, HULL
-from ..geometry.support import aligned_edge, aligned_face, vertex
+from ..geometry.support import aligned_edge, aligned_face, support_point, vertex
 from ..jit import inlined, inner, merged
 from ..math3 import mat3, vec3
 from .difference import difference_support, put_row
 from .epa import penetration
 from .gjk import MAX_ITERATIONS, PA, W, reduce_simplex, weighted
 from .manifold import CLIP_COSINE, CUT, add_candidate, cut_polygon, note_deepest
-from .refinement import has_row, refine
+from .refinement import has_row, recall_generators, refine
 
 # A disc stands for itself by so many points of its rim, besides the deepest one.
 RIM_POINTS = 12
@@ -40,10 +40,11 @@ SHORT = 1e-2  # relative to the size: a shorter difference of GJK's points is no
 # normal, as the planes of hulls are that touched before (narrow_phase.py), without a look at all others.
 TOUCHING, SHALLOW = 1e-8, 1e-5
 FACE_COSINE = 0.999
+DEEP = 1e-3  # relative to the size: how deep the generators that decided last may be and be taken again
 
 
 @inner
-def closest_cores(shapes, sa, ra, p_ba, sb, rb, direction, size, simplex):
+def closest_cores(shapes, sa, ra, p_ba, sb, rb, direction, size, witness, simplex):
     """GJK on support points, ended by Newton's method: (status, distance, normal, p_a) of two cores.
 
     SEPARATED may be an overlap so shallow that it needs no other look: the distance is negative then.
@@ -65,7 +66,7 @@ def closest_cores(shapes, sa, ra, p_ba, sb, rb, direction, size, simplex):
         lag = vv - vec3.dot(v, w)  # |v| times what the distance can still be less
         if iteration > 0 and lag <= refine_from * math.sqrt(vv) * max(math.sqrt(vv), NEAR * size):
             n = vec3.scale(v, 1.0 / math.sqrt(vv))
-            found, distance, n, p_a = refine(shapes, sa, ra, p_ba, sb, rb, n, simplex, count)
+            found, distance, n, p_a = refine(shapes, sa, ra, p_ba, sb, rb, n, simplex, count, witness)
             if found:  # the widest gap there is about here: below 0 no other one is above
                 return SEPARATED if distance > -shallow else OVERLAPPING, distance, n, p_a
             refine_from *= REFINE_AGAIN
@@ -85,7 +86,7 @@ def closest_cores(shapes, sa, ra, p_ba, sb, rb, direction, size, simplex):
     n = vec3.scale(v, 1.0 / distance)
     if not curved and distance > SHORT * size:
         return SEPARATED, distance, n, nearest_p
-    found, distance, fine, p_a = refine(shapes, sa, ra, p_ba, sb, rb, n, simplex, count)
+    found, distance, fine, p_a = refine(shapes, sa, ra, p_ba, sb, rb, n, simplex, count, witness)
     if found:
         return SEPARATED if distance > -shallow else OVERLAPPING, distance, fine, p_a
     distance, n = _face_of_disc(shapes, sa, ra, p_ba, sb, rb, n)
@@ -115,16 +116,67 @@ def _face_of_disc(shapes, sa, ra, p_ba, sb, rb, n):
 
 
 @inner
-def separate_cores(shapes, sa, ra, p_ba, sb, rb, direction, fallback, size, simplex, polytope):
+def _over_disc(shapes, sa, ra, p_ba, sb, rb, n):
+    """Where the point of a core that is nearest to a disc of the other lies over its face.
+
+    Args:
+        n: The last normal, close to that of the face.
+
+    Returns:
+        (whether there is such a face, separation, normal, p_a).
+    """
+    for side in range(2):
+        s, r, other = (sa, ra, sb) if side == 0 else (sb, rb, sa)
+        if shapes.kind[s] != DISCS:
+            continue
+        axis = mat3.transform(r, vec3.load(shapes.axis, s))
+        cosine = vec3.dot(axis, n)
+        if abs(cosine) < FACE_COSINE:
+            continue
+        normal = vec3.scale(axis, 1.0 if cosine > 0.0 else -1.0)
+        end = np.int64(1 if (cosine > 0.0) == (side == 1) else 0)
+        center = mat3.transform(r, vertex(shapes, s, end))
+        if side == 0:
+            center = vec3.add(center, p_ba)
+            p = mat3.transform(rb, support_point(shapes, other, mat3.transform_transposed(rb, normal)))
+        else:
+            down = mat3.transform_transposed(ra, vec3.scale(normal, -1.0))
+            p = vec3.add(mat3.transform(ra, support_point(shapes, other, down)), p_ba)
+        beside = vec3.subtract(p, center)
+        height = vec3.dot(normal, beside)
+        if vec3.dot(beside, beside) - height * height <= shapes.disc[s, end] ** 2:
+            if side == 0:
+                return True, -height, normal, vec3.subtract(p, vec3.scale(normal, height))
+            return True, height, normal, p
+    return False, 0.0, n, n
+
+
+@inner
+def separate_cores(shapes, sa, ra, p_ba, sb, rb, direction, fallback, size, witness, simplex, polytope):
     """(separation, normal, p_a) of two convex cores, apart or overlapping.
 
     Args:
         direction: Where the search begins: the last normal, zero where there is none.
         fallback: Normal for cores that only touch in a point.
+        witness: Of the pair: the generators that decided last are tried first.
     """
-    status, distance, n, p_a = closest_cores(shapes, sa, ra, p_ba, sb, rb, direction, size, simplex)
+    if vec3.dot(direction, direction) > 0.0:
+        count = recall_generators(witness, simplex)
+        if count > 0:
+            found, distance, n, p_a = refine(
+                shapes, sa, ra, p_ba, sb, rb, direction, simplex, count, witness
+            )  # fmt: skip
+            if found and distance > -DEEP * size:
+                return distance, n, p_a
+        found, distance, n, p_a = _over_disc(shapes, sa, ra, p_ba, sb, rb, direction)
+        if found and distance > -DEEP * size:
+            return distance, n, p_a
+    witness[:] = 0
+    status, distance, n, p_a = closest_cores(
+        shapes, sa, ra, p_ba, sb, rb, direction, size, witness, simplex
+    )  # fmt: skip
     if status == OVERLAPPING:
-        return penetration(shapes, sa, ra, p_ba, sb, rb, fallback, size, polytope)
+        return penetration(shapes, sa, ra, p_ba, sb, rb, fallback, size, polytope, witness)
     return distance, n, p_a
 
 
@@ -312,7 +364,9 @@ def _overlap_lines(n, rounding, margin, scratch):
 
 
 @merged
-def collide_round(shapes, sa, ra, p_ba, sb, rb, axis, margin, size, scratch, simplex, polytope, deepest):
+def collide_round(
+    shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scratch, simplex, polytope, deepest
+):  # fmt: skip
     """Contacts of two convex shapes of which at least one is round; `axis` (3,) of the pair is kept."""
     rounding = (shapes.radius[sa], shapes.radius[sb])
     rounded = rounding[0] + rounding[1]
@@ -322,7 +376,9 @@ def collide_round(shapes, sa, ra, p_ba, sb, rb, axis, margin, size, scratch, sim
         if vec3.dot(last, w) - rounded > margin:
             return
     fallback = last if vec3.dot(last, last) > 0.0 else (0.0, 0.0, 1.0)
-    distance, n, p_a = separate_cores(shapes, sa, ra, p_ba, sb, rb, last, fallback, size, simplex, polytope)
+    distance, n, p_a = separate_cores(
+        shapes, sa, ra, p_ba, sb, rb, last, fallback, size, witness, simplex, polytope
+    )  # fmt: skip
     axis[0], axis[1], axis[2] = n
     surface = vec3.subtract(p_a, vec3.scale(n, rounding[0]))
     note_deepest(deepest, distance - rounded, n, surface)

@@ -231,7 +231,18 @@ def collide_triangle(
     least = shallow
     if room < max(-height, 0.0):
         apart, n, core = separate_cores(
-            shapes, sa, ra, p_ba, sb, rb, (axis[0], axis[1], axis[2]), normal, size, simplex, polytope
+            shapes,
+            sa,
+            ra,
+            p_ba,
+            sb,
+            rb,
+            (axis[0], axis[1], axis[2]),
+            normal,
+            size,
+            witness,
+            simplex,
+            polytope,
         )
         axis[0], axis[1], axis[2] = n
         separation = apart - rounding[0]
