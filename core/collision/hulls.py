@@ -256,8 +256,7 @@ def collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scr
     """Contacts of two hulls; `witness` (3,) and `axis` (3,) of the pair are kept up to date.
 
     The witness of the last step is tried, then the planes beside it, then one is searched for: in one loop,
-    for with two calls of `_build_manifold` LLVM leaves that out of line, and handing it all arrays of
-    `shapes` takes as long as what it does.
+    so that `_build_manifold` is called in one place, and compiled in line there.
     """
     manifold, last = scratch.manifold, (axis[0], axis[1], axis[2])
     failed = np.int64(witness[0]), np.int64(witness[1]), np.int64(witness[2])
@@ -284,7 +283,7 @@ def collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scr
         if turn == 0:  # a plane that holds separates by as much as any
             least = along_direction(shapes, sa, ra, p_ba, sb, rb, last) - TOLERANCE * size
         search = True
-        while failed[0] != DIRECTION and turn < BESIDE and search:
+        while failed[0] != DIRECTION and least > -DEEP * size and turn < BESIDE and search:
             search = not plane_beside(shapes, sa, ra, p_ba, sb, rb, failed, last, least, turn, witness)
             turn += 1
         least = -np.inf if search else least

@@ -57,6 +57,9 @@ CLEAN = 1e-3
 # two have not met by then (bodies jammed by their own friction), the last solution stands: no penetration,
 # friction an iteration late.
 LIMIT_ROUNDS, TURNS = 40, 3
+# After so many whole steps in a row limits go on by what the last two changes tell, if that is no more than
+# so many times as far: see `_part_to_take_back`.
+STEADY, MOST_TAKEN_BACK = 2, 30.0
 # A contact that slips resists across its slip only. A step that goes by this ends early, where hundreds of
 # others begin to slip or to hold. So contacts are given a part of that resistance along their slip, too: all
 # of it, by which no step goes too far (the friction's potential lies below that parabola), at first and
@@ -115,19 +118,50 @@ def set_limits(rows, islands, island, limit):
 
 
 @inner
-def _follow_limits(rows, islands, island, first, scratch):
-    """Let friction limits follow the normal impulses now in `rows.impulse`: all the way the `first` time."""
-    for i in range(islands.start[island], islands.start[island + 1]):
-        c = islands.order[i]
-        rise, turns = friction_of(rows, c) * rows.impulse[c, 0] - scratch.limit[c], 0
-        if not first:
+def _part_to_take_back(rows, islands, island, last, scratch):
+    """How much of the last change of limits and excesses to take back: what would leave the least excess.
+
+    The excess is what normal impulses ask for beyond a limit. While contacts stay open, slip or hold as they
+    are it shrinks by the same factor each time, near 1 where bodies wedge each other. Where it grows: none.
+    Source: Anderson 1965, *Iterative procedures for nonlinear integral equations*, of depth 1.
+    """
+    change, along, before, now = 0.0, 0.0, 0.0, 0.0
+    for i in range(last.shape[0]):
+        c = islands.order[islands.start[island] + i]
+        excess = friction_of(rows, c) * rows.impulse[c, 0] - scratch.limit[c]
+        change += (excess - last[i, 1]) ** 2
+        along += (excess - last[i, 1]) * excess
+        before, now = before + last[i, 1] ** 2, now + excess**2
+    part = along / change if now < before else 0.0
+    return part if abs(part) < MOST_TAKEN_BACK else 0.0
+
+
+@inner
+def _follow_limits(rows, islands, island, rounds, steady, last, scratch):
+    """Let friction limits follow the normal impulses now in `rows.impulse`: all the way the first time.
+
+    Args:
+        rounds: How often they have.
+        steady: Whether the last iterations were whole steps, so that limits tell where they go.
+        last: Limits of the last time and what was beyond them (contacts of the island, 2): written.
+    """
+    part = _part_to_take_back(rows, islands, island, last, scratch) if steady else 0.0
+    for i in range(last.shape[0]):
+        c = islands.order[islands.start[island] + i]
+        limit = scratch.limit[c]
+        rise, turns = friction_of(rows, c) * rows.impulse[c, 0] - limit, 0
+        if rounds > 0:
             turns = abs(scratch.turn[c]) - 1
             if scratch.turn[c] * rise < 0.0:
                 turns = min(turns + 1, TURNS)
             else:
                 turns = max(turns - 1, 0)
-        scratch.limit[c] += 0.5**turns * rise
+        if part != 0.0:
+            scratch.limit[c] = max(limit + rise - part * (limit - last[i, 0] + rise - last[i, 1]), 0.0)
+        else:
+            scratch.limit[c] += 0.5**turns * rise
         scratch.turn[c] = turns + 1 if rise >= 0.0 else -turns - 1
+        last[i, 0], last[i, 1] = limit, rise
 
 
 @inner
@@ -267,8 +301,7 @@ def _line_search(masses, contacts, rows, islands, island, velocity, scratch, sli
         du = in_frame(contacts, c, relative_velocity(scratch.step, contacts, c))
         for m in range(3):
             slip[i, 0, m], slip[i, 1, m] = u[m], du[m]
-    low, high, slope_low, slope_high = 0.0, 1.0, first, whole
-    alpha = 1.0
+    low, high, slope_low, slope_high, alpha = 0.0, 1.0, first, whole, 1.0
     for _ in range(LINE_SEARCH):  # Illinois' regula falsi on the monotone slope
         alpha = high - slope_high * (high - low) / (slope_high - slope_low)
         slope = _slope(masses, rows, islands, island, velocity, scratch, slip, alpha - 1.0)
@@ -288,8 +321,7 @@ def _island_pattern(contacts, islands, island):
     """Where the Hessian of an island and its factor have blocks, and whether the factor is complete."""
     first, last = islands.start[island], islands.start[island + 1]
     n = islands.body_start[island + 1] - islands.body_start[island]
-    links = np.empty((last - first, 2), np.int64)
-    count = np.int64(0)
+    links, count = np.empty((last - first, 2), np.int64), np.int64(0)
     for i in range(first, last):
         body = contacts.body[islands.order[i]]
         ka, kb = islands.number[body[0]], islands.number[body[1]]
@@ -381,17 +413,24 @@ def _step_glued(
 @inner
 def _iterate(
     masses, contacts, rows, islands, island, accuracy, error, pattern, complete, matrix, blocks, solution,
-    work, slip, velocity, scratch,
+    work, slip, last, velocity, scratch,
 ):  # fmt: skip
     """Newton's method from the error at hand; what `solve_island` returns."""
     most = MOST_ITERATIONS if complete else MOST_IN_HEAPS
-    iterations, rounds = 0, 0
+    iterations, rounds, whole_steps = 0, 0, 0
     along, enough, factored = 1.0, CLEAN * accuracy, False
     while iterations < most:
         if (error <= enough or iterations > 0) and rounds < LIMIT_ROUNDS:
-            _follow_limits(rows, islands, island, rounds == 0, scratch)
-            error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch, AS_SPRINGS)
-            rounds += 1
+            steady = whole_steps >= STEADY
+            while True:
+                _follow_limits(rows, islands, island, rounds, steady, last, scratch)
+                error = island_gradient(
+                    masses, contacts, rows, islands, island, velocity, scratch, AS_SPRINGS
+                )
+                rounds += 1
+                if not (steady and error <= enough):
+                    break
+                steady = False  # what impulses ask for counts in the end, not where limits go
         if error <= enough:
             break
         iterations, enough = iterations + 1, accuracy
@@ -415,6 +454,7 @@ def _iterate(
                 error = island_gradient(
                     masses, contacts, rows, islands, island, velocity, scratch, AS_SPRINGS
                 )
+        whole_steps = whole_steps + 1 if length == 1.0 else 0
         if length == 0.0:
             break
         factored = error < REUSE * before  # the factor still serves
@@ -444,7 +484,8 @@ def solve_island(masses, contacts, rows, islands, island, accuracy, patient, vel
     n = pattern.rank.shape[0]
     matrix = np.empty((n + pattern.row.shape[0], 6, 6))
     blocks, solution, work = np.empty_like(matrix), np.empty((n, 6)), np.empty((0 if complete else 4, n, 6))
-    slip = np.empty((islands.start[island + 1] - islands.start[island], 2, 3))
+    contact_count = islands.start[island + 1] - islands.start[island]
+    slip, last = np.empty((contact_count, 2, 3)), np.empty((contact_count, 2))
     _note_grips(rows, islands, island, scratch.grip)
     error = island_gradient(masses, contacts, rows, islands, island, velocity, scratch, AS_SPRINGS)
     if error > accuracy:
@@ -454,5 +495,5 @@ def solve_island(masses, contacts, rows, islands, island, accuracy, patient, vel
         )  # fmt: skip
     return _iterate(
         masses, contacts, rows, islands, island, accuracy, error, pattern, complete, matrix, blocks, solution,
-        work, slip, velocity, scratch,
+        work, slip, last, velocity, scratch,
     )  # fmt: skip
