@@ -15,7 +15,7 @@ from .contact_set import QUERIES, SURVIVED
 from .epa import penetration
 from .manifold import CLIP_COSINE, add_candidate, add_corners, clip_faces, note_deepest
 from .refinement import refine
-from .round_shapes import SHORT
+from .round_shapes import DEEP, SHORT
 from .separating_plane import (
     ALIGNED,
     BESIDE,
@@ -38,7 +38,6 @@ from .separating_plane import (
 # their difference grows faster (measured).
 MOST_EDGE_PAIRS = 400
 FLAT = 1e-5  # relative to the size: how much deeper than two edges a face may be cut that stands for them
-DEEP = 1e-3  # relative to the size: how deep a witness may be cut and still be tried
 FAILED, APART, ON_FACE, ON_EDGES = np.int64(0), np.int64(1), np.int64(2), np.int64(3)  # of a witness
 TOLERANCE = 1e-7  # relative to the size: how much worse than the best a plane may be and still be taken
 

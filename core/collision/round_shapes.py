@@ -40,7 +40,7 @@ SHORT = 1e-2  # relative to the size: a shorter difference of GJK's points is no
 # normal, as the planes of hulls are that touched before (narrow_phase.py), without a look at all others.
 TOUCHING, SHALLOW = 1e-8, 1e-5
 FACE_COSINE = 0.999
-DEEP = 1e-3  # relative to the size: how deep the generators that decided last may be and be taken again
+DEEP = 1e-3  # relative to the size: how deep what decided last may be cut and still be tried
 
 
 @inner

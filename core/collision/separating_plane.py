@@ -62,6 +62,13 @@ def _edge_ends(shapes, edge, s):
 
 
 @inlined
+def _are_parallel(u, v):
+    """Whether two edges have too nearly the same direction for a plane along both."""
+    n = vec3.cross(u, v)
+    return vec3.dot(n, n) < 1e-12 * vec3.dot(u, u) * vec3.dot(v, v)
+
+
+@inlined
 def closest_on_lines(p, u, q, v):
     """Parameters of the closest points of the lines p + s u and q + t v (not parallel)."""
     r = vec3.subtract(q, p)
@@ -85,11 +92,10 @@ def edge_pair(shapes, sa, ra, p_ba, sb, rb, edge_a, edge_b, axis):
     v = mat3.transform(rb, vec3.subtract(q1, q))
     p = vec3.add(mat3.transform(ra, p), p_ba)
     q = mat3.transform(rb, q)
-    n = vec3.cross(u, v)
-    length2 = vec3.dot(n, n)
-    if length2 < 1e-12 * vec3.dot(u, u) * vec3.dot(v, v):
+    if _are_parallel(u, v):
         return False, 0.0, axis, p, q
-    n = vec3.scale(n, (1.0 if vec3.dot(n, axis) >= 0.0 else -1.0) / math.sqrt(length2))
+    n = vec3.cross(u, v)
+    n = vec3.scale(n, (1.0 if vec3.dot(n, axis) >= 0.0 else -1.0) / vec3.norm(n))
     s, t = closest_on_lines(p, u, q, v)
     separation = vec3.dot(n, vec3.subtract(p, q))
     p, q = vec3.add(p, vec3.scale(u, s)), vec3.add(q, vec3.scale(v, t))
@@ -180,6 +186,8 @@ def _edges_beside(shapes, sa, ra, p_ba, sb, rb, kind, feature_a, feature_b, axis
         q, q1 = _edge_ends(shapes, feature_b, sb)
         u = mat3.transform(ra, vec3.subtract(p1, p))
         v = mat3.transform(rb, vec3.subtract(q1, q))
+        if _are_parallel(u, v):
+            return NO_EDGE, NO_EDGE
         s, t = closest_on_lines(vec3.add(mat3.transform(ra, p), p_ba), u, mat3.transform(rb, q), v)
         va = shapes.edge[feature_a, 1 if s > 0.5 else 0]
         vb = shapes.edge[feature_b, 1 if t > 0.5 else 0]
