@@ -137,11 +137,11 @@ def _part_to_take_back(rows, islands, island, last, scratch):
 
 
 @inner
-def _follow_limits(rows, islands, island, rounds, steady, last, scratch):
+def _follow_limits(rows, islands, island, first, steady, last, scratch):
     """Let friction limits follow the normal impulses now in `rows.impulse`: all the way the first time.
 
     Args:
-        rounds: How often they have.
+        first: Whether it is the first time.
         steady: Whether the last iterations were whole steps, so that limits tell where they go.
         last: Limits of the last time and what was beyond them (contacts of the island, 2): written.
     """
@@ -150,7 +150,7 @@ def _follow_limits(rows, islands, island, rounds, steady, last, scratch):
         c = islands.order[islands.start[island] + i]
         limit = scratch.limit[c]
         rise, turns = friction_of(rows, c) * rows.impulse[c, 0] - limit, 0
-        if rounds > 0:
+        if not first:
             turns = abs(scratch.turn[c]) - 1
             if scratch.turn[c] * rise < 0.0:
                 turns = min(turns + 1, TURNS)
@@ -423,7 +423,7 @@ def _iterate(
         if (error <= enough or iterations > 0) and rounds < LIMIT_ROUNDS:
             steady = whole_steps >= STEADY
             while True:
-                _follow_limits(rows, islands, island, rounds, steady, last, scratch)
+                _follow_limits(rows, islands, island, rounds == 0, steady, last, scratch)
                 error = island_gradient(
                     masses, contacts, rows, islands, island, velocity, scratch, AS_SPRINGS
                 )
