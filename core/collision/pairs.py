@@ -28,7 +28,8 @@ class PairTable(NamedTuple):
     free: np.ndarray  # (slots,) stack of free slots
     counter: np.ndarray  # HIGH: slots ever used, FREE: entries of `free`, COUNT: pairs; of rooms alike;
     # ADDED: pairs that came since all were put in order
-    witness: np.ndarray  # (slots, 3) kind, feature of a, feature of b: see separating_plane.py
+    witness: np.ndarray  # (slots, 3) kind, feature of a, feature of b: see separating_plane.py; where the
+    # search was for vertices and rims the pairs of these that decide, below 0: see refinement.py
     axis: np.ndarray  # (slots, 3) last separating direction, from b to a, world axes
     point_count: np.ndarray  # (slots,) contact points of the last step, or OVERLAPS_SENSOR
     looks: np.ndarray  # (slots,) how often the pairs in this slot were looked at so far

@@ -149,7 +149,10 @@ def has_row(simplex, count, a, b):
 
 @inlined
 def _note_generators(rows, count, witness):
-    """Write the pairs of generators of some rows to a witness, as negative numbers; its first entry last."""
+    """Write the pairs of generators of some rows to a witness, as negative numbers.
+
+    Its first entry last: of triangles that is needed for something else.
+    """
     for k in range(3):
         code = 0
         if k < count and rows[k, VERTEX_A] < MOST_GENERATORS and rows[k, VERTEX_B] < MOST_GENERATORS:
@@ -167,10 +170,8 @@ def recall_generators(witness, simplex):
     for k in range(3):
         code = -1 - np.int64(witness[k])
         if code >= 0:
-            simplex[count, VERTEX_A], simplex[count, VERTEX_B] = (
-                code // MOST_GENERATORS,
-                code % MOST_GENERATORS,
-            )
+            simplex[count, VERTEX_A] = code // MOST_GENERATORS
+            simplex[count, VERTEX_B] = code % MOST_GENERATORS
             count += 1
     for k in range(count):
         simplex[k, WEIGHT] = 1.0 / count

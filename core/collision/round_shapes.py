@@ -367,7 +367,10 @@ def _overlap_lines(n, rounding, margin, scratch):
 def collide_round(
     shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scratch, simplex, polytope, deepest
 ):  # fmt: skip
-    """Contacts of two convex shapes of which at least one is round; `axis` (3,) of the pair is kept."""
+    """Contacts of two convex shapes of which at least one is round.
+
+    `witness` (3,) and `axis` (3,) of the pair are kept up to date.
+    """
     rounding = (shapes.radius[sa], shapes.radius[sb])
     rounded = rounding[0] + rounding[1]
     last = axis[0], axis[1], axis[2]

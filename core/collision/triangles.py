@@ -231,19 +231,9 @@ def collide_triangle(
     least = shallow
     if room < max(-height, 0.0):
         apart, n, core = separate_cores(
-            shapes,
-            sa,
-            ra,
-            p_ba,
-            sb,
-            rb,
-            (axis[0], axis[1], axis[2]),
-            normal,
-            size,
-            witness,
-            simplex,
+            shapes, sa, ra, p_ba, sb, rb, (axis[0], axis[1], axis[2]), normal, size, witness, simplex,
             polytope,
-        )
+        )  # fmt: skip
         axis[0], axis[1], axis[2] = n
         separation = apart - rounding[0]
         # A corner deeper than the two are passes by the triangle, below its plane.

@@ -32,7 +32,7 @@ def round_solids(rng):
 
 
 def touching(a, place, turn, b, gap):
-    """The place beside it where two hulls are that gap apart, and the closest points there."""
+    """The place beside it where two solids are that gap apart, and the closest points there."""
     orientation = turn.as_quat(scalar_first=True)
     closest = topple.closest_points(a, (place, orientation), b, HOME)
     while abs(closest.separation - gap) > 1e-9:
@@ -87,9 +87,12 @@ def test_hulls_same_as_found_anew(gap, off):
 def test_round_solids_same_as_found_anew(gap):
     """The same of round ones, to what the choice of four points may leave out (FLAT of the tolerance)."""
     rng = np.random.default_rng(6)
+    looks, followed = 0, 0
     for _ in range(2):
         for a, b in round_solids(rng):
             for pipeline, separation in slide(a, b, gap, rng):
+                looks, followed = looks + 1, followed + (pipeline.broad_phase.pairs.witness[0] < 0).any()
                 found = pipeline.contacts.separation[: pipeline.contact_count]
                 assert len(found) > 0
                 assert abs(found.min() - separation) < FLAT * pipeline.tolerance
+    assert followed > 0.5 * looks  # vertices and rims were known
