@@ -3,10 +3,11 @@
 A stage whose work is large calls its kernel through `Crew.run`, which calls it in every thread at once, with
 the same arguments, a board and a number. Number 0 leads: it puts up tasks on the board, each divided into
 pieces, takes pieces like all the others, and waits until the last is done before it goes on. The others take
-pieces until the leader has finished. No piece writes what another one of its task reads or writes, and no sum
-depends on the number of threads, so the result is the same whoever takes which, and with any number of them;
-and since nobody waits for a thread that takes no piece, one that comes late or not at all, because the
-machine has other things to do, costs nothing.
+pieces until the leader has finished. The leader takes the last pieces and the others the first ones, so that
+most pieces are done by the same thread each time, in whose cache they are still. No piece writes what another
+one of its task reads or writes, and no sum depends on the number of threads, so the result is the same
+whoever takes which, and with any number of them; and since nobody waits for a thread that takes no piece, one
+that comes late or not at all, because the machine has other things to do, costs nothing.
 
 From stage to stage the others wait in a kernel (`attend`), so that none needs Python's lock to begin or to
 end: the leader writes where the machine code is and where its arguments are, then on a notice that something
@@ -38,8 +39,11 @@ from .jit import (
 
 MOST_THREADS = 4  # more have not been measured
 LEADER = np.int64(0)  # typed: a literal would compile what it is passed to once more
-# Words of a board, each on cache lines of its own.
-LEFT, DONE, OVER, TASK, WORDS = 0, 16, 32, 48, 64
+# Words of a board, on cache lines of their own but for KEPT, which the leader alone reads. LEFT has the first
+# of the pieces left in its lower half, and the one after the last in its upper half.
+LEFT, DONE, OVER, TASK, KEPT, WORDS = 0, 16, 32, 48, 49, 64
+HALF = np.int64(32)  # bits
+LOWER_HALF = (1 << 32) - 1
 NUMBERS, MOST_PIECES = 16, 64
 ONLY = np.int64(0)  # the task of a kernel that has but one
 FIRST, SECOND = np.int64(0), np.int64(1)  # those of one that has several
@@ -54,7 +58,7 @@ UP, IN, FAILED = 0, 16, 2  # words of a notice: whether something is up, each th
 class Board(NamedTuple):
     """What the threads of a crew tell each other while they are in a kernel."""
 
-    word: np.ndarray  # (WORDS,) pieces left to take, pieces done, whether all is over, task at hand
+    word: np.ndarray  # (WORDS,) pieces left to take, pieces done, whether all is over, task, a piece kept
     number: np.ndarray  # (NUMBERS,) what the task at hand has to know, by its kernel
     tally: np.ndarray  # (MOST_PIECES, 16) what its pieces have counted
 
@@ -80,15 +84,26 @@ def put_up(board, task, pieces):
     """Begin a task of so many pieces; `board.number` has been written."""
     board.word[TASK] = task
     store_word(board.word, DONE, 0)
-    store_word(board.word, LEFT, pieces)
+    if pieces == 1:  # the leader keeps it: it need not wait for another thread
+        board.word[KEPT] = 1
+    else:
+        store_word(board.word, LEFT, pieces << HALF)
 
 
 @inlined
-def take_piece(board):
+def take_piece(board, thread):
     """The number of a piece that is this thread's to do now; negative where none is left."""
-    if load_word(board.word, LEFT) <= 0:
+    if thread == LEADER and board.word[KEPT] > 0:
+        board.word[KEPT] = 0
+        return np.int64(0)
+    left = load_word(board.word, LEFT)
+    if left >> HALF <= left & LOWER_HALF:
         return np.int64(-1)
-    return add_to_word(board.word, LEFT, -1) - 1
+    left = add_to_word(board.word, LEFT, -(np.int64(1) << HALF) if thread == LEADER else np.int64(1))
+    end, first = left >> HALF, left & LOWER_HALF
+    if end <= first:  # another thread took the last
+        return np.int64(-1)
+    return end - 1 if thread == LEADER else first
 
 
 @inlined
@@ -118,10 +133,10 @@ def next_piece(board, thread):
 
     That is where none is left, for the others none has come for a while, or all is over.
     """
-    piece, idle = take_piece(board), 0
+    piece, idle = take_piece(board, thread), 0
     while piece < 0 and thread != LEADER and idle < IDLE and not is_over(board):
         pause()
-        piece, idle = take_piece(board), idle + 1
+        piece, idle = take_piece(board, thread), idle + 1
     return piece
 
 
@@ -215,7 +230,7 @@ class Crew:
         shared = not (alone or self.threads == 1) and self._may_share(kernel, arguments, own)
         self.board = self._shared if shared else self._alone
         if not shared:
-            self._clear(self._alone)
+            self._alone.word[:] = 0
         mine = (*arguments, *own[0]) if own else arguments
         try:
             if shared:
@@ -233,7 +248,7 @@ class Crew:
         # One that was held up may be in still; and while Python ends it waits for the others to end.
         if self._notice[IN::IN].any() or not threading.main_thread().is_alive():
             return False
-        self._clear(self._shared)
+        self._shared.word[:] = 0
         self._kernel = kernel
         for number in range(1, self.threads):
             theirs = (*arguments, *own[number]) if own else arguments
@@ -262,11 +277,6 @@ class Crew:
             if self._kernel is not None and self._notice[IN * number] == FAILED:
                 self._notice[IN * number] = 0
                 raise self._calls[number].error(self._kernel)
-
-    @staticmethod
-    def _clear(board: Board) -> None:
-        for words in board:
-            words.fill(0)
 
 
 def _take_part(notice: np.ndarray, address: np.ndarray, board: np.ndarray, number: int) -> None:

@@ -427,6 +427,8 @@ def detect_contacts(
                 )  # fmt: skip
             else:
                 again = board.word[TASK] == LOOK_AGAIN
+                if not again:
+                    tally[:] = 0
                 _look_at_pairs(
                     colliders, shapes, sensor, c, R, trace, pairs, reach, slack, kept, first, last, again,
                     scratch, tally,

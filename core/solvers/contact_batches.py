@@ -332,13 +332,19 @@ def sweep_batches(batches, number, own, velocity, response, beta, goes_on, least
 
 @inner
 def mark_changing(batches, number, least, marked_out):
-    """Mark the members of those batches of a set that changed by so much in the last sweep over all [m]."""
-    first = batches.first[number]
+    """Mark the members of those batches of a set that changed by so much in the last sweep over all [m].
+
+    Returns:
+        Whether there are any.
+    """
+    first, any_changes = batches.first[number], False
     for i in range(first, first + batches.count[number]):
         if batches.change[i] >= least:
             for side in range(2):
                 for lane in range(LANES):
                     marked_out[batches.body[i, side, lane]] = True
+            any_changes = True
+    return any_changes
 
 
 @inner

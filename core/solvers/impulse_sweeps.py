@@ -189,14 +189,25 @@ def help_sweeps(board, thread, masses, contacts, rows, gap, packed, velocity):
     _do_pieces(board, thread, masses, contacts, rows, gap, packed, velocity)
 
 
+@inlined
+def _is_idle(board, task, packed, number):
+    """Whether nothing of a set takes part in a task."""
+    if task == SWEEP and board.number[LEAST] > 0.0:
+        return not packed.stirs[number]
+    return packed.parts.contact_start[number] == packed.parts.contact_end[number]
+
+
 @inner
 def _share_rounds(board, task, masses, contacts, rows, gap, packed, velocity):
     """Have a task done on all sets, round by round: sets of one round move no common body."""
     parts = packed.parts
     for k in range(1 << parts.depth[0]):
         first, last = sets_before(parts.depth[0], k), sets_before(parts.depth[0], k + 1)
-        if k > 0 and parts.contact_start[first] == parts.contact_end[last - 1]:
-            continue  # no two such parts touch
+        idle = k > 0  # the first makes bodies go on
+        for number in range(first, last):
+            idle = idle and _is_idle(board, task, packed, number)
+        if idle:
+            continue
         board.number[ROUND] = k
         _share(board, task, last - first, masses, contacts, rows, gap, packed, velocity)
 
@@ -227,12 +238,14 @@ def _rest_changing(packed, number, least):
 
 @inner
 def _note_stirred(packed, least):
-    """Note whose contacts are swept where only batches are that changed by so much in the last sweep [m]."""
+    """Note what is swept, and whose contacts, where only batches are that changed by so much last [m]."""
     parts = packed.parts
     packed.stirred[:] = False
     for k in range(sets_before(parts.depth[0], 1 << parts.depth[0])):
+        packed.stirs[k], packed.worst[k], packed.size[k] = False, 0.0, 0.0
         if parts.contact_start[k] < parts.contact_end[k]:
-            mark_changing(packed.batches, k, least, packed.stirred)
+            any_changes = mark_changing(packed.batches, k, least, packed.stirred)
+            packed.stirs[k] = any_changes or packed.rest_count[k] > 0
             for i in range(parts.contact_start[k], parts.contact_start[k] + packed.rest_count[k]):
                 packed.stirred[packed.body[i, 0]] = packed.stirred[packed.body[i, 1]] = True
 

@@ -69,6 +69,7 @@ class PackedContacts(NamedTuple):
     stirred: np.ndarray  # (members + 1,) whether each member has contacts that are swept
     worst: np.ndarray  # [m] (SETS,) what the last sweep over each set returned
     size: np.ndarray  # [N m s] (SETS,)
+    stirs: np.ndarray  # (SETS,) whether anything of each set is swept then
     bent: np.ndarray  # (SETS,) whether each piece of BEND corrected a gap
 
 
@@ -104,6 +105,7 @@ def packed_contacts(body_count: int, contact_capacity: int) -> PackedContacts:
         stirred=np.zeros(body_count + 1, np.bool_),
         worst=np.zeros(SETS),
         size=np.zeros(SETS),
+        stirs=np.zeros(SETS, np.bool_),
         bent=np.zeros(SETS, np.bool_),
     )
 

@@ -49,6 +49,7 @@ def divided(monkeypatch):
     names, run = set(), crew.Crew.run
 
     def watched(self, kernel, *arguments, **options):
+        self._alone.tally[:], self._shared.tally[:] = 0, 0
         result = run(self, kernel, *arguments, **options)
         # The last task, or one that counted something, had several pieces.
         if self.board.word[crew.DONE] > 1 or self.board.tally[1:].any():
@@ -108,7 +109,7 @@ def test_who_never_comes_is_not_waited_for(heap, monkeypatch):
     assert everything(deserted) == everything(alone)
 
 
-MANY, ONE = np.int64(100), np.int64(1)  # typed, as the stages' are
+MANY, TWO = np.int64(100), np.int64(2)  # typed, as the stages' are
 
 
 @kernel
@@ -143,15 +144,16 @@ def test_all_threads_take_pieces_and_each_piece_is_done_once():
 
 @kernel
 def others_fail(patience, board, thread):
-    """The leader leaves the only piece to another for so many looks; who takes it there fails."""
+    """The leader leaves two pieces to others for so many looks; who takes one there fails."""
     if thread == crew.LEADER:
-        crew.put_up(board, crew.ONLY, ONE)
-        while crew.load_word(board.word, crew.LEFT) > 0 and patience > 0:
+        crew.put_up(board, crew.ONLY, TWO)
+        whole = crew.load_word(board.word, crew.LEFT)
+        while crew.load_word(board.word, crew.LEFT) == whole and patience > 0:
             crew.pause()
             patience -= 1
-        if crew.take_piece(board) >= 0:  # none has come: the machine has other things to do
+        while crew.take_piece(board, thread) >= 0:  # where none has come the machine has other things to do
             crew.piece_done(board)
-        crew.wait_for_all(board, ONE)
+        crew.wait_for_all(board, TWO)
     elif crew.next_piece(board, thread) >= 0:
         raise ArithmeticError("a thread failed")
 
@@ -176,10 +178,10 @@ def test_errors_of_other_threads_are_raised():
 
 
 @inner
-def take_piece_of(board):
+def take_piece_of(board, thread):
     """Take a piece, as soon as there is one, and leave it undone; whether there was any."""
     while not crew.load_word(board.word, crew.OVER):
-        if crew.take_piece(board) >= 0:
+        if crew.take_piece(board, thread) >= 0:
             return True
     return False
 
@@ -187,7 +189,7 @@ def take_piece_of(board):
 @kernel
 def fail_with_a_piece(notice, board, thread):
     """In place of `attend`: fail with a piece of what is up next."""
-    if take_piece_of(board):
+    if take_piece_of(board, thread):
         crew.store_word(notice, crew.IN * thread, crew.FAILED)
         crew.store_word(board.word, crew.DONE, crew.NEVER_DONE)
 
