@@ -29,7 +29,7 @@ class BodyModel(NamedTuple):
     inv_mass: np.ndarray  # [1/kg] (n, 3) per world axis: 0 where the axis is locked or the body fixed
     inertia: np.ndarray  # [kg m^2] (n, 3) principal moments
     inv_inertia: np.ndarray  # [1/(kg m^2)] (n, 3), 0 for bodies that do not respond
-    axis_order: np.ndarray  # (n, 3) principal axes, the two closest moments first: see motion.py
+    axis_order: np.ndarray  # (n, 3) principal axes, the two closest moments first: see free_rotation.py
     lock_angular: np.ndarray  # (n, 3) world axes
     restitution: np.ndarray  # (n,)
     friction: np.ndarray  # (n, 2) static, dynamic

@@ -16,12 +16,7 @@ from ..crew import FIRST, LEADER, TASK, next_piece_in_turn, piece_done, put_up
 from ..jit import inlined, inner, kernel
 from ..math3 import mat3, quat, vec3
 from .body_state import DYNAMIC, STATIC
-
-# Strang's step leaves an error of about (w h)^3 per step; below this it is round-off over a bake,
-# above it Suzuki's fourth-order composition is taken.
-STRANG_LIMIT = 1e-10
-MAX_PARTS = 100  # of a step; a body that turns more than ten radians in one is beyond accuracy anyway
-SUZUKI = 1.0 / (4.0 - 4.0 ** (1.0 / 3.0))  # Suzuki 1990, eq. 15: five Strang steps of order 4
+from .free_rotation import free_spin
 
 
 @inner
@@ -78,66 +73,6 @@ def update_all_derived(model, state):
         update_derived(model, state, i)
 
 
-@inlined
-def _rotation_about(axis, angle):
-    """Quaternion of a rotation about principal axis 0, 1 or 2."""
-    w, k = quat.half_turn(angle * angle)
-    s = k * angle
-    return (
-        w,
-        s if axis == 0 else 0.0,
-        s if axis == 1 else 0.0,
-        s if axis == 2 else 0.0,
-    )
-
-
-@inner
-def _strang_step(q, L, rate_1, axis_1, inv_2, rate_3, axis_3, h):
-    """One second-order step of the torque-free equations; exact where rate_1 = 0."""
-    for half in range(2):
-        momentum = quat.rotate(quat.conjugate(q), L)
-        q = quat.multiply(q, _rotation_about(axis_1, 0.5 * h * rate_1 * momentum[axis_1]))
-        if half == 0:
-            momentum = quat.rotate(quat.conjugate(q), L)
-            spin = _rotation_about(axis_3, h * rate_3 * momentum[axis_3])
-            precession = quat.exp(vec3.scale(L, h * inv_2))
-            q = quat.multiply(precession, quat.multiply(q, spin))
-    return q
-
-
-@inner
-def rotate_free(q, L, w, inv_inertia, axis_order, h):
-    """Orientation after the time h of torque-free rotation; L is constant.
-
-    The kinetic energy is split as L^2 / (2 I2) + (1/I3 - 1/I2) L3^2 / 2 (a symmetric top: solved in
-    closed form, Kane 1983) and (1/I1 - 1/I2) L1^2 / 2 (a rotation about axis 1); the two closest
-    moments are taken as I1 and I2. Strang's composition of the two flows is symplectic and keeps L
-    to round-off; where its error would show, Suzuki's composition raises it to fourth order.
-
-    Source: McLachlan & Zanna 2005, *The discrete Moser-Veselov algorithm for the free rigid body,
-    revisited*, section 6 (splittings); Suzuki 1990, eq. 15.
-    Verified by: tests/verification/test_free_rotation.py
-    """
-    axis_1, axis_2, axis_3 = axis_order[0], axis_order[1], axis_order[2]
-    inv_2 = inv_inertia[axis_2]
-    rate_1 = inv_inertia[axis_1] - inv_2
-    rate_3 = inv_inertia[axis_3] - inv_2
-    angle = vec3.norm(w) * h
-    if abs(rate_1) <= 1e-14 * inv_2 and abs(rate_3) <= 1e-14 * inv_2:
-        return quat.normalize(quat.multiply(quat.exp(vec3.scale(L, h * inv_2)), q))
-    asymmetry = abs(rate_1) / inv_2
-    if asymmetry * angle * angle * angle < STRANG_LIMIT:
-        return quat.normalize(_strang_step(q, L, rate_1, axis_1, inv_2, rate_3, axis_3, h))
-    # Long steps of a fast body are divided, so that accuracy does not hang on the step.
-    count = min(1 + int(angle / 0.1), MAX_PARTS)
-    dt = h / count
-    for _ in range(count):
-        for stage in range(5):
-            part = 1.0 - 4.0 * SUZUKI if stage == 2 else SUZUKI
-            q = _strang_step(q, L, rate_1, axis_1, inv_2, rate_3, axis_3, part * dt)
-    return quat.normalize(q)
-
-
 ENERGY_SLACK = 1.01  # rotational energy may rise by one in a hundred before it is held
 
 
@@ -178,26 +113,6 @@ def _decay(c, h):
 
 
 @inner
-def mean_spin(q, q_end, w, h):
-    """Constant angular velocity that turns q into q_end in the time h, whole turns as in w."""
-    r = quat.log(quat.multiply(q_end, quat.conjugate(q)))
-    angle = vec3.norm(r)
-    if angle > 0.0:
-        turns = round((vec3.dot(w, r) / angle * h - angle) / (2.0 * math.pi))
-        r = vec3.scale(r, 1.0 + 2.0 * math.pi * turns / angle)
-    return vec3.scale(r, 1.0 / h)
-
-
-@inlined
-def _free_spin(model, q, L, w, i, h):
-    """Mean angular velocity over the step of body `i`, whose angular momentum stays L."""
-    inverse = model.inv_inertia[i]
-    if inverse[0] == inverse[1] and inverse[0] == inverse[2]:
-        return vec3.scale(L, inverse[0])
-    return mean_spin(q, rotate_free(q, L, w, inverse, model.axis_order[i], h), w, h)
-
-
-@inner
 def plan_bodies(model, state, gravity, h, plan, first, last):
     """Plan the step of some bodies, if due, as if nothing touched them; exact for gravity and linear damping.
 
@@ -234,7 +149,11 @@ def plan_bodies(model, state, gravity, h, plan, first, last):
         keep, mean = _decay(model.damping[i, 1], h)
         spin = vec3.scale(w, mean)
         if not (model.lock_angular[i, 0] or model.lock_angular[i, 1] or model.lock_angular[i, 2]):
-            spin = _free_spin(model, quat.load(state.q, i), vec3.scale(vec3.load(state.L, i), mean), w, i, h)
+            q, r, L = quat.load(state.q, i), mat3.load(state.R, i), vec3.load(state.L, i)
+            spin = free_spin(
+                q, r, vec3.scale(L, mean), spin, model.inertia[i], model.inv_inertia[i],
+                model.axis_order[i], h,
+            )  # fmt: skip
         for k in range(3):
             plan.mean[i, 3 + k], plan.spin[i, k] = spin[k], spin[k]
             plan.change[i, 3 + k] = 2.0 * (spin[k] - w[k])
