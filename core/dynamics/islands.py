@@ -11,8 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import inlined, inner
-from ..tables import scratch_tables, table
+from ..tables import scratch_tables
 from .body_state import DYNAMIC
+
+BUILT, CONTACTS, ISLANDS = 0, 1, 2  # ContactGraph.built
 
 
 class Islands(NamedTuple):
@@ -35,43 +37,35 @@ class ContactGraph(NamedTuple):
     level: np.ndarray  # (bodies,) distance from the ground on the contact graph
     parent: np.ndarray  # (bodies,) union-find
     queue: np.ndarray  # (contact capacity + bodies + 4,) scratch
-    link: (
-        np.ndarray
-    )  # (contact capacity + 1,) where each link begins: contacts of the same two bodies in a row
+    link: np.ndarray  # (contact capacity + 1,) where each link begins: contacts of two bodies in a row
     last_link: np.ndarray  # (contact capacity, 2) bodies of the contacts the islands were last built of
     last_kind: np.ndarray  # (bodies,) what the bodies were then
-    last_count: np.ndarray  # (2,) numbers of contacts and of islands then
+    built: (
+        np.ndarray
+    )  # (3,) whether they were, since the last `release`; numbers of contacts and of islands then
 
 
 def empty_islands(body_count: int, contact_capacity: int) -> Islands:
-    """Islands of so many bodies and contacts."""
-    return Islands(
-        order=table(contact_capacity, np.int64),
-        start=np.zeros(body_count + 2, np.int64),
-        body=np.zeros(body_count, np.int64),
-        body_start=np.zeros(body_count + 2, np.int64),
-        asleep=np.zeros(body_count + 1, np.bool_),
-        number=np.zeros(body_count, np.int64),
-    )
+    """Room for the islands of so many bodies and contacts."""
+    order, start, body, body_start, asleep, number = scratch_tables(
+        ((contact_capacity,), np.int64), ((body_count + 2,), np.int64), ((body_count,), np.int64),
+        ((body_count + 2,), np.int64), ((body_count + 1,), np.bool_), ((body_count,), np.int64),
+    )  # fmt: skip
+    return Islands(order, start, body, body_start, asleep, number)
 
 
 def empty_graph(body_count: int, contact_capacity: int) -> ContactGraph:
-    """Graph of so many bodies and contacts."""
-    of_bodies = ((body_count,), np.int64)
-    level, parent, queue = scratch_tables(
-        of_bodies, of_bodies, ((contact_capacity + body_count + 4,), np.int64)
-    )
+    """Room for the graph of so many bodies and contacts: nothing is built of it."""
+    of_bodies, starts = ((body_count,), np.int64), ((body_count + 2,), np.int64)
+    level, parent, queue, contact_start, link_start, link_of_body, link, last_link, last_kind, built = (
+        scratch_tables(
+            of_bodies, of_bodies, ((contact_capacity + body_count + 4,), np.int64), starts, starts,
+            ((2 * contact_capacity,), np.int32), ((contact_capacity + 1,), np.int32),
+            ((contact_capacity, 2), np.int32), of_bodies, ((3,), np.int64),
+        )
+    )  # fmt: skip
     return ContactGraph(
-        level=level,
-        parent=parent,
-        contact_start=np.zeros(body_count + 2, np.int64),
-        link_start=np.zeros(body_count + 2, np.int64),
-        link_of_body=table(2 * contact_capacity, np.int32),
-        queue=queue,
-        link=table(contact_capacity + 1, np.int32),
-        last_link=table((contact_capacity, 2), np.int32),
-        last_kind=np.zeros(body_count, np.int64),
-        last_count=np.full(2, -1),
+        contact_start, link_start, link_of_body, level, parent, queue, link, last_link, last_kind, built
     )
 
 
@@ -145,8 +139,8 @@ def _level_of_contact(kind, body_of, c, level):
 @inner
 def _same_links(kind, body_of, count, graph):
     """Whether bodies and contacts are linked as they were when the islands were last built; notes how."""
-    same = graph.last_count[0] == count
-    graph.last_count[0] = count
+    same = graph.built[BUILT] == 1 and graph.built[CONTACTS] == count
+    graph.built[BUILT], graph.built[CONTACTS] = 1, count
     for i in range(kind.shape[0]):
         same = same and graph.last_kind[i] == kind[i]
         graph.last_kind[i] = kind[i]
@@ -241,7 +235,7 @@ def build_islands(kind, body_of, count, ground_up, islands, graph):
         ground_up: Order each island's contacts by level; otherwise by index.
     """
     if _same_links(kind, body_of, count, graph):
-        return graph.last_count[1]
+        return graph.built[ISLANDS]
     links, queue = _list_links(body_of, count, graph.link), graph.queue
     _list_links_of_bodies(body_of, links, graph)
     _join(kind, body_of, links, graph)
@@ -254,7 +248,7 @@ def build_islands(kind, body_of, count, ground_up, islands, graph):
             queue[link] = link
     island_count = _list_contacts(kind, body_of, links, islands, graph, tally)
     _list_bodies(kind, body_of, islands, island_count)
-    graph.last_count[1] = island_count
+    graph.built[ISLANDS] = island_count
     return island_count
 
 

@@ -120,8 +120,7 @@ class ImpulsePipeline:
         self.equilibrium = IN_MOTION
         self.names = names
         self.crew, self.call = Crew(settings.threads), Calls()
-        self.masses = body_masses(model, state)
-        self.time = 0.0
+        self.masses, self.time = body_masses(model, state), 0.0
         n = len(state.c)
         self.tolerance = min([settings.tolerance, *(RELATIVE_TOLERANCE * model.bound[mobile])])
         self.surfaces = surfaces_of(model.restitution, multiply, self.gravity_size, self.tolerance)
@@ -176,7 +175,8 @@ class ImpulsePipeline:
         """Give back the memory that lasts no longer than a step."""
         release(
             [self.net, self.geometry.arm], self.packed, self.packed.parts, self.packed.batches, self.rows,
-            self.packed.quiet, self.round, self.solve, self.solve.newton, self.graph, self.collisions,
+            self.packed.quiet, self.round, self.solve, self.solve.newton, self.islands, self.graph,
+            self.collisions,
         )  # fmt: skip
         self.log.rest()
 

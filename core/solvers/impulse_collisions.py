@@ -20,6 +20,7 @@ import numpy as np
 from ..crew import LEADER, TASK, next_piece, piece_done, put_up, wait_for_all
 from ..dynamics.body_state import DYNAMIC
 from ..dynamics.contact_rows import combine, in_frame, relative_velocity
+from ..dynamics.islands import CONTACTS
 from ..dynamics.packed_rows import ANCHOR_1, ANCHOR_2, pack_friction, pack_normal, pack_row
 from ..jit import inlined, inner, kernel
 from ..math3 import vec3
@@ -462,7 +463,7 @@ def resolve_collisions(
         board, thread: See `crew`: several threads share the contacts and the groups of a round.
     """
     rest_speed = REST_STEPS * gravity_speed
-    if thread == LEADER and not _begin(board, bound, plan, graph.last_count[0], rest_speed, scratch):
+    if thread == LEADER and not _begin(board, bound, plan, graph.built[CONTACTS], rest_speed, scratch):
         return
     while True:
         piece = next_piece(board, thread)

@@ -53,6 +53,7 @@ def measure(count: int) -> dict[str, float]:
         steps, at = round((end - start) / STEP), time.process_time()
         advance(simulation, end)
         figures[phase] = 1e6 * (time.process_time() - at) / (steps * count)
+    simulation._pipeline.rest()  # as `advance` does after some time
     figures["memory"] = (resident() - before) / count
     simulation._pipeline.step(STEP)  # after which nothing is given back
     figures["stepping"] = (resident() - before) / count
