@@ -45,6 +45,12 @@ def _visible_turn(shapes, s, ahead, body):
 
 
 @inlined
+def _is_flat(shapes, s):
+    """Whether the faces of a shape are flat."""
+    return shapes.kind[s] == HULL or shapes.kind[s] == PLANE
+
+
+@inlined
 def moves_far(shapes, sa, sb, ahead, a, b, size):
     """Whether two bodies move on each other by so much that their contacts may not be those they begin with.
 
@@ -55,11 +61,10 @@ def moves_far(shapes, sa, sb, ahead, a, b, size):
         (whether they do, by how much one of them turns, if that shows [rad]).
     """
     turn = max(_visible_turn(shapes, sa, ahead, a), _visible_turn(shapes, sb, ahead, b))
-    # The normal of a plane does not turn; which of its triangles a mesh is touched with is not known ahead.
-    if shapes.kind[sa] == PLANE or shapes.kind[sb] == PLANE or shapes.kind[sb] == TRIANGLE:
+    if shapes.kind[sb] == TRIANGLE:  # which of its triangles a mesh is touched with is not known ahead
         return False, turn
     shift = vec3.subtract(vec3.load(ahead, a), vec3.load(ahead, b))
-    far = FAR if shapes.kind[sa] == HULL and shapes.kind[sb] == HULL else FAR_OF_ROUND
+    far = FAR if _is_flat(shapes, sa) and _is_flat(shapes, sb) else FAR_OF_ROUND
     return vec3.dot(shift, shift) > (far * size) ** 2 and turn <= MOST_TURN, turn
 
 

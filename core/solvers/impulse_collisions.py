@@ -34,6 +34,7 @@ from .collision_round import (
     resolve_group,
     take_back,
 )
+from .impulse_contacts import gap_curvature, turns_far
 
 # A stack passes a blow on by one layer a round. Bodies caught between others collide ever faster; what
 # is left after these rounds is resolved with the lasting contacts, without bouncing.
@@ -125,26 +126,30 @@ def _is_fast(contacts, c, rest_speed, scratch):
 
 
 @inner
-def _impact(contacts, rows, c, velocity, acceleration, h, rest_speed, scratch):
+def _impact(masses, contacts, rows, c, velocity, acceleration, h, rest_speed, scratch):
     """(time, normal velocity) of the collision of contact `c`, which closes; time -1 where none.
 
-    The gap follows s + J offset + J v t + J a t^2 / 2 with the normal velocity J v and acceleration J a.
+    The gap follows s + J offset + J v t + J a t^2 / 2 with the normal velocity J v and acceleration J a. From
+    a collision on, where bodies may turn faster than before, the way is curved, too; and all the way where
+    they turn so far that contacts are not those of the moment they meet.
     """
     earliest = max(scratch.time[contacts.body[c, 0]], scratch.time[contacts.body[c, 1]])
     n = vec3.load(contacts.normal, c)
     gap = rows.gap[c] + vec3.dot(n, relative_velocity(scratch.offset, contacts, c))
     now = gap + (velocity + 0.5 * acceleration * earliest) * earliest
+    speed = velocity + acceleration * earliest
     if now <= 0.0:  # in touch already
-        speed = velocity + acceleration * earliest
         return (earliest if speed < -rest_speed else -1.0), speed
-    discriminant = velocity * velocity - 2.0 * acceleration * gap
+    if earliest > 0.0 or turns_far(masses, contacts, c, h, scratch.velocity):
+        acceleration += gap_curvature(masses, contacts, c, scratch.velocity)
+    discriminant = speed * speed - 2.0 * acceleration * now
     if discriminant <= rest_speed * rest_speed:
         return -1.0, 0.0
     closing = math.sqrt(discriminant)
-    time = 2.0 * gap / (closing - velocity)
-    if time < earliest or time > h or closing - velocity <= 0.0:
+    if closing - speed <= 0.0:
         return -1.0, 0.0
-    return time, -closing
+    time = earliest + 2.0 * now / (closing - speed)
+    return (time, -closing) if time <= h else (-1.0, 0.0)
 
 
 @inlined
@@ -155,7 +160,7 @@ def _restitution(surfaces, contacts, c):
 
 
 @inner
-def _collision(surfaces, contacts, rows, c, h, rest_speed, least_restitution, now, scratch):
+def _collision(surfaces, masses, contacts, rows, c, h, rest_speed, least_restitution, now, scratch):
     """(time, normal velocity) of the collision of contact `c` in the coming step; time -1 where none.
 
     Args:
@@ -168,7 +173,7 @@ def _collision(surfaces, contacts, rows, c, h, rest_speed, least_restitution, no
     limit = max(rest_speed, limit)
     if not _closes(velocity, now.smooth[c], limit):
         return -1.0, 0.0
-    return _impact(contacts, rows, c, velocity, now.smooth[c] / h, h, limit, scratch)
+    return _impact(masses, contacts, rows, c, velocity, now.smooth[c] / h, h, limit, scratch)
 
 
 @inner
@@ -176,7 +181,7 @@ def _aim(surfaces, plan, masses, contacts, rows, now, i, h, rest_speed, scratch)
     """Find when collision `i` of the round happens and what it aims at: rest after the smooth motion."""
     c, row = now.contact[i], now.row[i]
     time, speed = _collision(
-        surfaces, contacts, rows, c, h, rest_speed, LEAST_RESTITUTION, now, scratch
+        surfaces, masses, contacts, rows, c, h, rest_speed, LEAST_RESTITUTION, now, scratch
     )  # fmt: skip
     smooth = in_frame(contacts, c, relative_velocity(plan.change, contacts, c))
     pack_row(masses, contacts, c, 0.0, 1.0, row)
@@ -224,7 +229,7 @@ def _resolve_groups(
 
 
 @inner
-def _look(surfaces, plan, contacts, rows, first, last, h, rest_speed, now, scratch):
+def _look(surfaces, plan, masses, contacts, rows, first, last, h, rest_speed, now, scratch):
     """Note which of some contacts collide before any other has; whether any does."""
     any_collides = False
     for c in range(first, last):
@@ -234,14 +239,16 @@ def _look(surfaces, plan, contacts, rows, first, last, h, rest_speed, now, scrat
         now.smooth[c] = vec3.dot(vec3.load(contacts.normal, c), relative_velocity(plan.change, contacts, c))
         if not _is_fast(contacts, c, rest_speed, scratch):
             continue
-        time, _ = _collision(surfaces, contacts, rows, c, h, rest_speed, LEAST_RESTITUTION, now, scratch)
+        time, _ = _collision(
+            surfaces, masses, contacts, rows, c, h, rest_speed, LEAST_RESTITUTION, now, scratch
+        )  # fmt: skip
         if time >= 0.0:
             now.collides[c] = any_collides = True
     return any_collides
 
 
 @inner
-def _look_again(surfaces, contacts, rows, now, first, last, h, rest_speed, graph, scratch):
+def _look_again(surfaces, masses, contacts, rows, now, first, last, h, rest_speed, graph, scratch):
     """Note contacts of some of the bodies just changed that now collide, with the first of two such."""
     for rank in range(first, last):
         body, found = now.changed[rank], 0
@@ -254,7 +261,7 @@ def _look_again(surfaces, contacts, rows, now, first, last, h, rest_speed, graph
                 continue
             while c < graph.link[link + 1]:
                 time, _ = _collision(
-                    surfaces, contacts, rows, c, h, rest_speed, LEAST_OF_CAUSED, now, scratch
+                    surfaces, masses, contacts, rows, c, h, rest_speed, LEAST_OF_CAUSED, now, scratch
                 )  # fmt: skip
                 if time >= 0.0:
                     now.found[start + found] = c
@@ -276,14 +283,14 @@ def _do_piece(
         size = count[GROUPS] if task == RESOLVE else count[BODIES]
     first, last = size * piece // pieces, size * (piece + 1) // pieces
     if task == LOOK:
-        found = _look(surfaces, plan, contacts, rows, first, last, h, rest_speed, now, scratch)
+        found = _look(surfaces, plan, masses, contacts, rows, first, last, h, rest_speed, now, scratch)
         board.tally[piece, 0] = found
     elif task == RESOLVE:
         _resolve_groups(
             kind, surfaces, plan, masses, contacts, rows, now, first, last, h, rest_speed, scratch
         )  # fmt: skip
     else:
-        _look_again(surfaces, contacts, rows, now, first, last, h, rest_speed, graph, scratch)
+        _look_again(surfaces, masses, contacts, rows, now, first, last, h, rest_speed, graph, scratch)
 
 
 @inner

@@ -22,6 +22,7 @@ PUSH_SPEED = 0.5
 # Cosine of the angle to the lowest point of a rim within which a contact point is taken for it.
 LOWEST = 1.0 - 1e-6
 FAR_TURN = 0.5  # [rad] a step; beyond it the impulses of the last step are none of the next
+MOST_BENT = 1.5  # [rad] a step; what comes round farther may have been anywhere on its way to the end
 
 
 @inlined
@@ -99,6 +100,39 @@ def gap_rate(gap, h, push):
     return min(-push * gap / h, PUSH_SPEED)
 
 
+@inlined
+def _centripetal(w, r):
+    """Acceleration w x (w x r) of the end of an arm that turns."""
+    return vec3.cross(w, vec3.cross(w, r))
+
+
+@inner
+def gap_curvature(masses, contacts, c, velocity):
+    """Second rate at which the gap of contact `c` opens as its bodies turn [m/s^2].
+
+    The second derivative of n . p, p the point of a from the centre of mass of b: where b carries the normal
+    n . (w_a x (w_a x r_a) + w_b x (w_b x r_b) - 2 w_b x p'), with p' = v_a + w_a x r_a - v_b.
+
+    Args:
+        velocity: Of the bodies, shape (n, 6).
+    """
+    a, b = contacts.body[c, 0], contacts.body[c, 1]
+    ra, rb = cores(contacts.arm, contacts.normal, contacts.rounding, c)
+    (va, wa), (vb, wb) = vec3.load_pair(velocity[a]), vec3.load_pair(velocity[b])
+    wa, wb, n = _without_roll(masses, a, wa), _without_roll(masses, b, wb), vec3.load(contacts.normal, c)
+    inwards_a, inwards_b = _centripetal(wa, ra), _centripetal(wb, rb)
+    if contacts.carrier[c] == CARRIED_BY_B:
+        way = vec3.subtract(vec3.add(va, vec3.cross(wa, ra)), vb)
+        turning = vec3.add(vec3.add(inwards_a, inwards_b), vec3.scale(vec3.cross(wb, way), -2.0))
+    elif contacts.carrier[c] == CARRIED_BY_A:  # the same seen from a, whose normal out is -n
+        way = vec3.subtract(vec3.add(vb, vec3.cross(wb, rb)), va)
+        turning = vec3.scale(vec3.add(inwards_a, inwards_b), -1.0)
+        turning = vec3.add(turning, vec3.scale(vec3.cross(wa, way), 2.0))
+    else:
+        turning = vec3.subtract(inwards_a, inwards_b)
+    return vec3.dot(n, turning)
+
+
 @inner
 def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out):
     """Correct the gaps of an island for arms that rotate through the step.
@@ -123,8 +157,7 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
         ra, rb = cores(contacts.arm_at_start, contacts.normal, contacts.rounding, c)
         # The surface of a round body turns under its contact, which stays where it is.
         tilt_a, tilt_b = vec3.norm(_without_roll(masses, a, wa)), vec3.norm(_without_roll(masses, b, wb))
-        # Where one comes round, a prediction for the end of the step says nothing of the way there.
-        if max(tilt_a, tilt_b) > FAR_TURN:
+        if max(tilt_a, tilt_b) > MOST_BENT:
             rows.gap[c] = gap_out[c]
             continue
         far_a, far_b = vec3.norm(ra), vec3.norm(rb)

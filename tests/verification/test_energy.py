@@ -59,13 +59,16 @@ def test_energy_never_rises(scene, seconds, allowed, figure):
     back: under 1e-5 of bodies that lie .5 m high.
     """
     simulation = topple.Simulation(scene())
-    energy = [simulation.energy()]
+    energy, rests = [simulation.energy()], []
     for _ in range(round(240 * seconds)):
         simulation.advance(1 / 240)
         energy.append(simulation.energy())
-    figure(
-        "rise of the energy in a step, relative", max(np.diff(energy).max(), 0.0) / abs(energy[0]), allowed
-    )
+        state = simulation.state
+        rests.append(not (state.linear_velocity.any() or state.angular_velocity.any()))
+    rise, rests = np.maximum(np.diff(energy), 0.0) / abs(energy[0]), np.array(rests)
+    figure("rise of the energy in a step, relative", rise[~rests].max(), allowed)
+    if rests.any():
+        figure("in a step that ends at rest, relative", rise[rests].max(), 1e-5)
     assert simulation.report.max_penetration < 1e-4
 
 
