@@ -47,7 +47,7 @@ def _visible_turn(shapes, s, ahead, body):
 @inlined
 def _is_flat(shapes, s):
     """Whether the faces of a shape are flat."""
-    return shapes.kind[s] == HULL or shapes.kind[s] == PLANE
+    return shapes.kind[s] in (HULL, PLANE, TRIANGLE)
 
 
 @inlined
@@ -61,8 +61,6 @@ def moves_far(shapes, sa, sb, ahead, a, b, size):
         (whether they do, by how much one of them turns, if that shows [rad]).
     """
     turn = max(_visible_turn(shapes, sa, ahead, a), _visible_turn(shapes, sb, ahead, b))
-    if shapes.kind[sb] == TRIANGLE:  # which of its triangles a mesh is touched with is not known ahead
-        return False, turn
     shift = vec3.subtract(vec3.load(ahead, a), vec3.load(ahead, b))
     far = FAR if _is_flat(shapes, sa) and _is_flat(shapes, sb) else FAR_OF_ROUND
     return vec3.dot(shift, shift) > (far * size) ** 2 and turn <= MOST_TURN, turn

@@ -229,6 +229,9 @@ def _find_candidates(
         upto = part
         if far and not sensed:
             upto = next_look(manifold, ahead, a, b, at[1], turn, size, slack, part, search)
+        if upto > 0.0 and upto == part and manifold.count[0] == 0 and shapes.kind[sb] == TRIANGLE:
+            # It goes on to another triangle, which was not below it yet perhaps: it meets as it stands.
+            upto, far = 0.0, False
         ends = upto == part
         if not ends:
             part, at = upto, pose_at(ahead, a, b, upto, pose[0], pose[1], pose[2])
