@@ -161,7 +161,7 @@ def triangles(width: float, count: int) -> topple.Mesh:
 @STEPS
 @pytest.mark.parametrize("floor", [topple.Plane((0, 0, 1), 0.0), triangles(3.1, 7)], ids=["plane", "mesh"])
 def test_cube_that_lands_on_a_corner(step, floor, figure):
-    """It falls at 5 m/s, spins at 8 rad/s and lands as it then lies, after which it spins at up to 46 rad/s.
+    """A cube at 5 m/s that spins at 8 rad/s lands on the corner that is below then, as it lies then.
 
     Limit: where it lands is known to 1e-3 of its size and turn, r, each, so its lever to 2e-3 r = .35 mm. A
     blow of 8 Ns then changes its spin, of inertia 1/150, by .4 rad/s: its corners' velocity by 1 % of v.
