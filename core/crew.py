@@ -264,7 +264,7 @@ class Crew:
                 self._begin(number)
 
     def _begin(self, number: int) -> None:
-        what_it_takes = self._notice, self._address, self._shared.word, number
+        what_it_takes = self._notice, self._address, self._shared.word, number, self._calls[number]
         self._others[number] = threading.Thread(
             target=_take_part, args=what_it_takes, name=f"Topple_{number}"
         )
@@ -279,8 +279,12 @@ class Crew:
                 raise self._calls[number].error(self._kernel)
 
 
-def _take_part(notice: np.ndarray, address: np.ndarray, board: np.ndarray, number: int) -> None:
-    """What the other threads do, until nothing has been up for a while."""
+def _take_part(notice: np.ndarray, address: np.ndarray, board: np.ndarray, number: int, calls: Calls) -> None:
+    """What the other threads do, until nothing has been up for a while.
+
+    Args:
+        calls: What they take from, held while it may be read: a crew may be gone before one that comes late.
+    """
     rest = REST
     while attend(notice, address, board, number):
         time.sleep(rest)

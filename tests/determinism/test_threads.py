@@ -1,11 +1,13 @@
 """The same bits with any number of threads, in a scene in which every stage that can be divided is."""
 
 import copy
+import gc
 import os
 import pickle
 import subprocess
 import sys
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -240,6 +242,22 @@ def test_copies_have_threads_of_their_own():
     for copied in (copy.deepcopy(whole), pickle.loads(pickle.dumps(whole))):
         assert copied is not whole
         assert copied.threads == whole.threads
+
+
+@compiled
+def test_what_a_late_thread_reads_outlives_its_crew(monkeypatch):
+    """One that comes late may be in a kernel still when nobody has its crew any more."""
+    leaves = threading.Event()
+    monkeypatch.setattr(crew, "_take_part", lambda *arguments: leaves.wait())
+    workers = crew.Crew(2)
+    workers.run(count_own_pieces, 10, np.zeros(2, np.int64))
+    frames, thread = weakref.ref(workers._calls[1]), workers._others[1]
+    del workers
+    gc.collect()
+    held = frames() is not None
+    leaves.set()
+    thread.join()
+    assert held
 
 
 @compiled
