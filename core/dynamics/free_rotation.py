@@ -44,8 +44,8 @@ def _turn_by_series(w, inertia, inv_inertia):
     All in principal axes. With the Taylor series w + w1 t + w2 t^2 + ... of Euler's equations the rotation
     vector T follows from T' = w + 1/2 T x w + 1/12 T x (T x w) - ...; its series is summed up to t^6.
 
-    Source: Iserles, Munthe-Kaas, Norsett & Zanna 2000, *Lie-group methods*, section 2 (the equation of T; the
-    sign of its second term is that of axes which turn with the body).
+    Source: Iserles, Munthe-Kaas, Norsett & Zanna 2000, *Lie-group methods*, for the equation of T; the sign of
+    its second term is that of axes which turn with the body. The series itself was derived here.
     Verified by: tests/oracle/test_free_rotation.py
     """
     ratio = (
@@ -148,11 +148,12 @@ def mean_spin(q, q_end, w, h):
 
 @inner
 def free_spin(q, r, L, w, inertia, inv_inertia, axis_order, h):
-    """Mean angular velocity over the time h of a body that no torque acts on.
+    """Mean angular velocity over the time h [s] of a body that no torque acts on [rad/s], world axes.
 
     Args:
         q, r: Its orientation, and the same as a matrix.
-        L, w: Angular momentum, and the angular velocity of it.
+        L, w: Angular momentum [kg m^2/s], and the angular velocity of it [rad/s], world axes.
+        inertia, inv_inertia: Principal moments [kg m^2] and their inverses.
         axis_order: Principal axes, the two of closest moments first.
     """
     if inv_inertia[0] == inv_inertia[1] and inv_inertia[0] == inv_inertia[2]:
