@@ -44,8 +44,8 @@ def _turn_by_series(w, inertia, inv_inertia):
     All in principal axes. With the Taylor series w + w1 t + w2 t^2 + ... of Euler's equations the rotation
     vector T follows from T' = w + 1/2 T x w + 1/12 T x (T x w) - ...; its series is summed up to t^6.
 
-    Source: Iserles, Munthe-Kaas, Norsett & Zanna 2000, *Lie-group methods*, for the equation of T; the sign of
-    its second term is that of axes which turn with the body. The series itself was derived here.
+    Source: Iserles, Munthe-Kaas, Norsett & Zanna 2000, *Lie-group methods*, for the equation of T; the sign
+    of its second term is that of axes which turn with the body. The series itself was derived here.
     Verified by: tests/oracle/test_free_rotation.py
     """
     ratio = (
