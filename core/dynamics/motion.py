@@ -16,7 +16,7 @@ from ..crew import FIRST, LEADER, TASK, next_piece_in_turn, piece_done, put_up
 from ..jit import inlined, inner, kernel
 from ..math3 import mat3, quat, vec3
 from .body_state import DYNAMIC, STATIC
-from .free_rotation import free_spin
+from .free_rotation import free_spin, spin_under_torque
 
 
 @inner
@@ -77,6 +77,7 @@ ENERGY_SLACK = 1.01  # rotational energy may rise by one in a hundred before it 
 
 
 WILD_TURN = 2.0  # [rad] a step; see `spin_steadily`
+LEAST_TURN = 0.01  # [rad] a step: what a torque does to a body that turns by less is linear in it
 
 
 class MotionPlan(NamedTuple):
@@ -86,6 +87,8 @@ class MotionPlan(NamedTuple):
     end: Velocity at the end of the step. For smooth motion it is start + `change`.
     change: Velocity change over the step by what acts smoothly (gravity, lasting contacts).
     spin: Mean angular velocity of free motion.
+    torque: By what lasting contacts changed the angular momentum in the last step.
+    driven: Mean angular velocity if they do so again, of bodies that turn far; zero of others.
     due: Bodies to be planned next: all, unless only some were moved since.
     """
 
@@ -94,13 +97,16 @@ class MotionPlan(NamedTuple):
     change: np.ndarray  # (n, 6)
     end_minus_mean: np.ndarray  # (n, 6)
     spin: np.ndarray  # [rad/s] (n, 3)
+    torque: np.ndarray  # [kg m^2/s] (n, 3)
+    driven: np.ndarray  # [rad/s] (n, 3)
     due: np.ndarray  # (n,)
 
 
 def empty_plan(n: int) -> MotionPlan:
     """A plan for n bodies."""
     start, mean, change, end_minus_mean = (np.zeros((n, 6)) for _ in range(4))
-    return MotionPlan(start, mean, change, end_minus_mean, spin=np.zeros((n, 3)), due=np.ones(n, np.bool_))
+    spin, torque, driven = (np.zeros((n, 3)) for _ in range(3))
+    return MotionPlan(start, mean, change, end_minus_mean, spin, torque, driven, due=np.ones(n, np.bool_))
 
 
 @inlined
@@ -110,6 +116,21 @@ def _decay(c, h):
     if x < 1e-5:
         return 1.0 - x + 0.5 * x * x, 1.0 - 0.5 * x + x * x / 6.0
     return math.exp(-x), (1.0 - math.exp(-x)) / x
+
+
+@inner
+def _plan_driven(model, plan, i, q, L, w, h):
+    """Note how a body will turn if contacts act on it as in the last step."""
+    torque = vec3.load(plan.torque, i)
+    if vec3.dot(torque, torque) > 0.0:
+        driven = spin_under_torque(q, L, torque, w, model.inv_inertia[i], model.axis_order[i], h)
+        plan.driven[i, 0], plan.driven[i, 1], plan.driven[i, 2] = driven
+
+
+@inlined
+def is_driven(plan, i):
+    """Whether it is known how a body turns if contacts act on it as in the last step."""
+    return plan.driven[i, 0] != 0.0 or plan.driven[i, 1] != 0.0 or plan.driven[i, 2] != 0.0
 
 
 @inner
@@ -128,7 +149,7 @@ def plan_bodies(model, state, gravity, h, plan, first, last):
             continue
         for k in range(3):
             plan.start[i, k], plan.start[i, 3 + k] = state.v[i, k], state.w[i, k]
-            plan.spin[i, k] = state.w[i, k]
+            plan.spin[i, k], plan.driven[i, k] = state.w[i, k], 0.0
         for k in range(6):
             plan.mean[i, k], plan.change[i, k], plan.end_minus_mean[i, k] = plan.start[i, k], 0.0, 0.0
         if model.kind[i] != DYNAMIC:
@@ -149,10 +170,11 @@ def plan_bodies(model, state, gravity, h, plan, first, last):
         keep, mean = _decay(model.damping[i, 1], h)
         spin = vec3.scale(w, mean)
         if not (model.lock_angular[i, 0] or model.lock_angular[i, 1] or model.lock_angular[i, 2]):
-            q, r, L = quat.load(state.q, i), mat3.load(state.R, i), vec3.load(state.L, i)
+            q, r, L = quat.load(state.q, i), mat3.load(state.R, i), vec3.scale(vec3.load(state.L, i), mean)
+            if LEAST_TURN**2 < vec3.dot(w, w) * h * h < WILD_TURN**2:
+                _plan_driven(model, plan, i, q, L, spin, h)
             spin = free_spin(
-                q, r, vec3.scale(L, mean), spin, model.inertia[i], model.inv_inertia[i],
-                model.axis_order[i], h,
+                q, r, L, spin, model.inertia[i], model.inv_inertia[i], model.axis_order[i], h
             )  # fmt: skip
         for k in range(3):
             plan.mean[i, 3 + k], plan.spin[i, k] = spin[k], spin[k]

@@ -129,7 +129,7 @@ class ImpulsePipeline:
         self.sensor = sensor
         self.trace = new_trace(model.bound)
         self.scratch = [(make_scratch(shapes),) for _ in range(self.crew.threads)]
-        self.guard = PassageGuard(model.kind, sensor, shapes, colliders, self.scratch[LEADER][0])
+        self.guard = PassageGuard(model.kind, sensor, shapes, colliders, self.masses, self.scratch[LEADER][0])
         self.log = EventLog(names, colliders.body, settings.event_impulse, self.crew)
         self.pressed = PressedPairs(names)
         self.net, self.end_velocity, self.start_energy = scratch_tables(

@@ -22,16 +22,22 @@ from ..math3 import vec3
 from .impulse_contacts import LOWEST, is_lowest, round_axis_of, turn_shown, turned_arm
 
 # What turns by less [rad], and moves by no more of its size, keeps its arms: energy is off by that part in
-# a radian. So does what turns farther in a step than the last step tells of.
+# a radian. So does what turns farther in a step than the last step tells of, unless it is known where to.
 UNTURNED, MOST_TURN = 1e-5, 0.1
+SERIES_LIMIT = 0.1  # [rad] up to which the mean over a turn is taken from its series
+ON_TIP = 0.1  # sine of the angle between an arm and the angular velocity, up to which a body spins on its tip
+ON_AXIS = 1e-9  # of an arm: a point no farther from the axis of its body is on it
 
 
 @inlined
 def _mean_beyond(w, r):
-    """How far the mean of exp([w] t) r, 0 <= t <= 1, is from r: to w^7."""
+    """How far the mean of exp([w] t) r, 0 <= t <= 1, is from r."""
     square, straight = vec3.dot(w, w), vec3.cross(w, r)
     along = 0.5 - square * (1.0 / 24.0 - square / 720.0)
     inwards = 1.0 / 6.0 - square * (1.0 / 120.0 - square / 5040.0)
+    if square > SERIES_LIMIT**2:
+        angle = math.sqrt(square)
+        along, inwards = (1.0 - math.cos(angle)) / square, (angle - math.sin(angle)) / (square * angle)
     return vec3.add(vec3.scale(straight, along), vec3.scale(vec3.cross(w, straight), inwards))
 
 
@@ -60,15 +66,28 @@ def _shift_of_round(masses, body, axis, w, arm, n):
         half = turn_shown(masses, body, vec3.scale(w, 0.5))
         shift = vec3.subtract(turned_arm(masses, body, half, arm, n, n), arm)
         return shift, shift, vec3.norm(vec3.subtract(arm, vec3.scale(axis, vec3.dot(arm, axis))))
-    if vec3.dot(axis, n) ** 2 <= LOWEST:  # the point stays where it is as the side rolls
+    offset = vec3.cross(axis, arm)
+    is_tip = vec3.dot(offset, offset) <= ON_AXIS**2 * vec3.dot(arm, arm)
+    if not is_tip and vec3.dot(axis, n) ** 2 <= LOWEST:  # the point stays where it is as the side rolls
         w = vec3.subtract(w, vec3.scale(axis, vec3.dot(w, axis)))
     return _mean_beyond(w, arm), vec3.scale(vec3.cross(w, arm), 0.5), 0.0
 
 
 @inlined
-def _turn(w, arm):
-    """Square of the angle by which a body turns; nothing of a ball's shows."""
-    return 0.0 if arm[0] == 0.0 and arm[1] == 0.0 and arm[2] == 0.0 else vec3.dot(w, w)
+def _turn(plan, body, h, w, arm, rounding):
+    """By what a body turns in the step that turned with w in the last one.
+
+    Returns:
+        (rotation [rad], square of the angle by which the arm turns, whether that is more than is known).
+    """
+    driven, reach = vec3.load(plan.driven, body), vec3.dot(arm, arm)
+    way = vec3.cross(driven, arm)
+    around = vec3.dot(way, way)
+    if rounding == 0.0 and 0.0 < around < ON_TIP**2 * vec3.dot(driven, driven) * reach:
+        return vec3.scale(driven, h), around * h * h / reach, False
+    turn = vec3.scale(w, h)
+    angle = vec3.dot(turn, turn) if reach > 0.0 else 0.0  # nothing of a ball's shows
+    return turn, angle, angle > MOST_TURN**2
 
 
 @inlined
@@ -119,13 +138,13 @@ def note_moving(kind, masses, h, start, last_mean, moves):
 
 @inner
 def mean_arms(
-    kind, masses, contacts, slots, allowance, first, last, h, start, last_mean, moves, touching, kept
+    kind, masses, contacts, slots, allowance, first, last, h, plan, last_mean, moves, touching, kept
 ):
     """Write the mean arms of some contacts in the coming step.
 
     Args:
         slots: Pair of each contact; `allowance` [m] is of each pair.
-        start, last_mean, moves: See `note_moving`.
+        plan, last_mean, moves: See `note_moving`.
         touching: Gap [m] up to which bodies touch all through the step.
         kept: Contacts to leave alone.
     """
@@ -138,14 +157,14 @@ def mean_arms(
         a, b = contacts.body[c, 0], contacts.body[c, 1]
         if not (moves[a] or moves[b]):
             continue
-        va = last_mean[a] if kind[a] == DYNAMIC else start[a]
-        vb = last_mean[b] if kind[b] == DYNAMIC else start[b]
-        wa, wb = (h * va[3], h * va[4], h * va[5]), (h * vb[3], h * vb[4], h * vb[5])
+        va = last_mean[a] if kind[a] == DYNAMIC else plan.start[a]
+        vb = last_mean[b] if kind[b] == DYNAMIC else plan.start[b]
         way = h * (va[0] - vb[0]), h * (va[1] - vb[1]), h * (va[2] - vb[2])
         n, size = vec3.load(contacts.normal, c), min(masses.bound[a], masses.bound[b])
         ra, rb = cores(contacts.arm_at_start, contacts.normal, contacts.rounding, c)
-        turn = max(_turn(wa, ra), _turn(wb, rb))
-        if turn > MOST_TURN**2:
+        wa, turn_a, far_a = _turn(plan, a, h, (va[3], va[4], va[5]), ra, contacts.rounding[c, 0])
+        wb, turn_b, far_b = _turn(plan, b, h, (vb[3], vb[4], vb[5]), rb, contacts.rounding[c, 1])
+        if far_a or far_b:
             continue
         touches = contacts.separation[c] + allowance[slots[c]] <= touching
         is_round = contacts.rounding[c, 0] > 0.0 or contacts.rounding[c, 1] > 0.0
@@ -156,7 +175,7 @@ def mean_arms(
         slip, share = (0.0, 0.0, 0.0), 0.0
         if touches:  # where one slides on the other, both are pushed at the same point still
             reach = math.sqrt(vec3.dot(ra, ra) + vec3.dot(rb, rb))
-            sticks = 0.0 if rim_a > 0.0 or rim_b > 0.0 else 0.5 * turn * reach
+            sticks = 0.0 if rim_a > 0.0 or rim_b > 0.0 else 0.5 * max(turn_a, turn_b) * reach
             slip, share = _half_slip(n, way, moved_a, moved_b, sticks), _share(contacts, c, rim_a, rim_b)
         for k in range(3):
             contacts.arm[c, 0, k] += shift_a[k] - (1.0 - share) * slip[k]

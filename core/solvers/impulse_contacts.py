@@ -22,7 +22,19 @@ PUSH_SPEED = 0.5
 # Cosine of the angle to the lowest point of a rim within which a contact point is taken for it.
 LOWEST = 1.0 - 1e-6
 FAR_TURN = 0.5  # [rad] a step; beyond it the impulses of the last step are none of the next
+# Net contact impulse on a body, in units of what gravity adds in a step, up to which it is a lasting force.
+SMOOTH = 4.0
 MOST_BENT = 1.5  # [rad] a step; what comes round farther may have been anywhere on its way to the end
+
+
+@inlined
+def lasts(masses, body, v, w, L, gravity_speed):
+    """Whether impulses are taken for a force that lasts, which change v, w and the angular momentum so.
+
+    Args:
+        gravity_speed: What gravity adds to a velocity in a step [m/s].
+    """
+    return vec3.dot(v, v) + vec3.dot(w, L) / masses.mass[body] <= (SMOOTH * gravity_speed) ** 2
 
 
 @inlined
@@ -35,7 +47,7 @@ def round_axis_of(masses, body):
 
 
 @inlined
-def _without_roll(masses, body, w):
+def without_roll(masses, body, w):
     """A rotation without its part about the axis of a round body."""
     axis = round_axis_of(masses, body)
     return vec3.subtract(w, vec3.scale(axis, vec3.dot(w, axis)))
@@ -79,15 +91,15 @@ def turned_arm(masses, body, q, arm, n, n_end):
 
 @inner
 def turns_far(masses, contacts, c, h, velocity):
-    """Whether a body carries its contact point around by more than FAR_TURN in the step."""
+    """Whether a body carries its contact point around by more than FAR_TURN in the step; a tip stays."""
     for side in range(2):
         body = contacts.body[c, side]
         w = (velocity[body, 3], velocity[body, 4], velocity[body, 5])
         if not vec3.dot(w, w) * h * h > FAR_TURN * FAR_TURN:
             continue
-        w = _without_roll(masses, body, w)
         core = cores(contacts.arm_at_start, contacts.normal, contacts.rounding, c)[side]
-        if vec3.dot(w, w) * h * h > FAR_TURN * FAR_TURN and vec3.dot(core, core) > 0.0:
+        way = vec3.cross(without_roll(masses, body, w), core)
+        if vec3.dot(way, way) * h * h > FAR_TURN * FAR_TURN * vec3.dot(core, core):
             return True
     return False
 
@@ -119,7 +131,7 @@ def gap_curvature(masses, contacts, c, velocity):
     a, b = contacts.body[c, 0], contacts.body[c, 1]
     ra, rb = cores(contacts.arm, contacts.normal, contacts.rounding, c)
     (va, wa), (vb, wb) = vec3.load_pair(velocity[a]), vec3.load_pair(velocity[b])
-    wa, wb, n = _without_roll(masses, a, wa), _without_roll(masses, b, wb), vec3.load(contacts.normal, c)
+    wa, wb, n = without_roll(masses, a, wa), without_roll(masses, b, wb), vec3.load(contacts.normal, c)
     inwards_a, inwards_b = _centripetal(wa, ra), _centripetal(wb, rb)
     if contacts.carrier[c] == CARRIED_BY_B:
         way = vec3.subtract(vec3.add(va, vec3.cross(wa, ra)), vb)
@@ -156,7 +168,7 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
             continue  # `turning`, below, is less than twice that
         ra, rb = cores(contacts.arm_at_start, contacts.normal, contacts.rounding, c)
         # The surface of a round body turns under its contact, which stays where it is.
-        tilt_a, tilt_b = vec3.norm(_without_roll(masses, a, wa)), vec3.norm(_without_roll(masses, b, wb))
+        tilt_a, tilt_b = vec3.norm(without_roll(masses, a, wa)), vec3.norm(without_roll(masses, b, wb))
         if max(tilt_a, tilt_b) > MOST_BENT:
             rows.gap[c] = gap_out[c]
             continue

@@ -21,10 +21,11 @@ from ..collision.narrow_phase import Scratch, detect_contacts
 from ..collision.pairs import HIGH, PairTable, empty_pairs
 from ..collision.persistence import CARRIED, new_trace
 from ..crew import alone
-from ..dynamics.body_state import DYNAMIC, BodyState
+from ..dynamics.body_state import DYNAMIC, BodyState, Masses
 from ..geometry.shape_table import DISCS, HULL, MESH, PLANE, TRIANGLE, Colliders, ShapeTable
 from ..jit import kernel
 from ..math3 import vec3
+from .impulse_contacts import without_roll
 
 # Parts of the thinner one's thickness: a relative motion of less than FAST cannot pass it, and a body
 # is stopped at the depth DEEP, which position repair takes back.
@@ -58,7 +59,7 @@ def shape_thickness(shapes: ShapeTable) -> np.ndarray:
 
 @kernel
 def list_fast_pairs(
-    body, shape, kind, sensor, thickness, thinnest, arm, pairs, h, mean, spin, slot_out
+    body, shape, kind, sensor, masses, thickness, thinnest, arm, pairs, h, mean, spin, slot_out
 ):  # fmt: skip
     """List the pairs that move far relative to each other in a step, for the thickness of the thinner one.
 
@@ -66,7 +67,8 @@ def list_fast_pairs(
         body, shape, thickness: Of each collider.
         thinnest: The least thickness.
         kind: Of each shape.
-        sensor, arm: Of each body; `spin` (n,) is scratch.
+        sensor, arm: Of each body.
+        spin: How fast its turning moves a point, at most [m/s], (n,): written if any moves far.
         slot_out: Written, as far as there is room.
 
     Returns:
@@ -79,7 +81,8 @@ def list_fast_pairs(
     if 2.0 * h * (math.sqrt(way) + math.sqrt(turn)) <= FAST * thinnest:
         return 0
     for i in range(mean.shape[0]):
-        spin[i] = vec3.norm((mean[i, 3], mean[i, 4], mean[i, 5])) * arm[i]
+        w = (mean[i, 3], mean[i, 4], mean[i, 5])
+        spin[i] = vec3.norm(without_roll(masses, i, w)) * arm[i]
     for slot in range(pairs.counter[HIGH]):
         i, j = pairs.collider[slot, 0], pairs.collider[slot, 1]
         if i < 0 or kind[shape[i]] == MESH or kind[shape[j]] == MESH:
@@ -104,10 +107,12 @@ class PassageGuard:
         sensor: np.ndarray,
         shapes: ShapeTable,
         colliders: Colliders,
+        masses: Masses,
         scratch: Scratch,
     ) -> None:
         """`kind`, `sensor` (n,): that of each body, and whether it lets all pass; kept by reference."""
         self.kind, self.sensor, self.shapes, self.colliders = kind, sensor, shapes, colliders
+        self.masses = masses
         thickness = shape_thickness(shapes)[colliders.shape]
         self.thickness, self.thinnest = thickness, float(thickness.min())
         # How far turning can move a point: a centred sphere turns within itself.
@@ -133,7 +138,7 @@ class PassageGuard:
         collider = self._fast_pairs(pairs, h, mean)
         if len(collider) == 0:
             return 0
-        own = h * (_norm(mean[:, :3]) + _norm(mean[:, 3:]) * self.arm)
+        own = h * (_norm(mean[:, :3]) + self.spin)
         thinner = self.thickness[collider].min(axis=1)
         stop = np.ones(len(mean))
         for _ in range(MAX_ROUNDS):
@@ -156,8 +161,8 @@ class PassageGuard:
         """Pairs of colliders (k, 2) that move far relative to each other, for their thickness."""
         found = self._call(
             list_fast_pairs,
-            self.colliders.body, self.colliders.shape, self.shapes.kind, self.sensor, self.thickness,
-            self.thinnest, self.arm, pairs, h, mean, self.spin, self.fast,
+            self.colliders.body, self.colliders.shape, self.shapes.kind, self.sensor, self.masses,
+            self.thickness, self.thinnest, self.arm, pairs, h, mean, self.spin, self.fast,
         )  # fmt: skip
         if found > len(self.fast):  # rarely are so many
             self.fast = np.zeros(2 * found, np.int64)
@@ -175,7 +180,7 @@ class PassageGuard:
         count = len(collider)
         body = self.colliders.body[collider]
         depth = DEEP * self.thickness[collider].min(axis=1)
-        poses = _Poses(state, body, h * mean)
+        poses = _Poses(state, body, h * mean, h * self.spin)
         own = Colliders(np.arange(2 * count), self.colliders.shape[collider].reshape(-1))
         pairs = empty_pairs(count, count)
         pairs.counter[HIGH] = count
@@ -213,8 +218,12 @@ class PassageGuard:
 class _Poses:
     """Poses of the bodies of k pairs at any moment of the step."""
 
-    def __init__(self, state: BodyState, body: np.ndarray, displacement: np.ndarray) -> None:
+    def __init__(
+        self, state: BodyState, body: np.ndarray, displacement: np.ndarray, turning: np.ndarray
+    ) -> None:
+        """Of each body: by what it moves in the step, (n, 6), and how far its turning moves a point [m]."""
         flat = body.reshape(-1)
+        self.turning = turning[body]
         # Positions from b's, which may be far from the origin.
         self.c = state.c[flat] - np.repeat(state.c[body[:, 1]], 2, axis=0)
         self.rotation = Rotation.from_matrix(state.R[flat].reshape(-1, 3, 3))
@@ -229,7 +238,9 @@ class _Poses:
     def approach(
         self, normal: np.ndarray, arm: np.ndarray, moving: np.ndarray, stops: np.ndarray
     ) -> np.ndarray:
-        """Bound on how fast the separation falls [m per step], shape (k,).
+        """Bound on how fast the separation along a fixed direction falls [m per step], shape (k,).
+
+        Turning about that direction does not change it.
 
         Args:
             normal: Of the closest points, from b to a, shape (k, 3).
@@ -238,7 +249,8 @@ class _Poses:
         """
         way = self.displacement.reshape(-1, 2, 6)
         along = (way[:, :, :3] * normal[:, None, :]).sum(axis=2) * np.array([-1.0, 1.0])
-        rate = along + _norm(way[:, :, 3:]) * arm
+        turning = _norm(np.cross(normal[:, None, :], way[:, :, 3:])) * arm
+        rate = along + np.minimum(turning, self.turning)
         rate = np.where(stops, np.maximum(rate, 0.0), rate)  # moving away ends when it stops
         return np.where(moving, rate, 0.0).sum(axis=1)
 

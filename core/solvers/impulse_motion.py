@@ -7,6 +7,7 @@ from ..dynamics.motion import move_some_bodies
 from ..jit import inner, kernel
 from ..math3 import mat3, vec3
 from .impulse_collisions import join_impulses
+from .impulse_contacts import lasts
 from .impulse_energy import kinetic_energy
 
 IMPULSES, MOMENTA = FIRST, SECOND  # are turned into world axes, and summed; then bodies are moved
@@ -29,6 +30,20 @@ def _write_impulses(contacts, rows, first, last, impulse_out, push_out):
 
 
 @inner
+def _note_torque(masses, gravity, i, change, h, plan):
+    """Note by what contacts changed the angular momentum of a body, if as forces that last."""
+    m, L = vec3.load(masses.inv_mass, i), (change[3], change[4], change[5])
+    v, w = (
+        (m[0] * change[0], m[1] * change[1], m[2] * change[2]),
+        mat3.transform(mat3.load(masses.inv_I, i), L),
+    )
+    gravity_speed = h * vec3.norm(vec3.load(gravity, i))
+    is_force = lasts(masses, i, v, w, L, gravity_speed)
+    for k in range(3):
+        plan.torque[i, k] = L[k] if is_force else 0.0
+
+
+@inner
 def _advance(model, masses, state, change, parts, first, last, plan, gravity, h, energy_out):
     """Add the impulses to the momentum of some bodies, note what energy they had before, and move them."""
     for i in range(first, last):
@@ -37,6 +52,7 @@ def _advance(model, masses, state, change, parts, first, last, plan, gravity, h,
             energy_out[i] = kinetic_energy(masses, state, i)
             add_parts(change, parts, i)
             d = change[0][i]
+            _note_torque(masses, gravity, i, d, h, plan)
             for k in range(3):
                 if model.inv_mass[i, k] > 0.0:
                     state.v[i, k] += d[k] * model.inv_mass[i, k]

@@ -14,17 +14,14 @@ from ..crew import FIRST, LEADER, SECOND, TASK, next_piece_in_turn, piece_done, 
 from ..dynamics.body_state import DYNAMIC
 from ..dynamics.contact_rows import add_parts, fill_rows, first_of_pair, soften, sum_momenta, to_world
 from ..dynamics.islands import build_islands
-from ..dynamics.motion import spin_steadily
+from ..dynamics.motion import is_driven, spin_steadily
 from ..jit import inner, kernel, merged
 from ..math3 import mat3, vec3
 from .impulse_arms import mean_arms, note_moving
-from .impulse_contacts import FAR_TURN, turns_far
+from .impulse_contacts import FAR_TURN, lasts, turns_far
 from .impulse_rest import find_sleepers
 from .island_parts import SMALLEST, divide_island
 
-# Net contact impulse on a body, in units of what gravity adds in a step, up to which it is taken for a
-# force that lasts.
-SMOOTH = 4.0
 # Tasks on the board: rows are filled, impulses summed, then they act on bodies; contacts that are worth a
 # piece; and what the pieces have to know: whether any body turns far.
 ROWS, MOMENTA = FIRST, SECOND
@@ -57,6 +54,17 @@ def _recall_impulses(masses, contacts, rows, first, last, h, spins, start, push_
 
 
 @inner
+def _drive(masses, plan, i):
+    """Add what contacts do to a body that spins, beyond what they would do to one that does not."""
+    linear = mat3.transform(mat3.load(masses.inv_I, i), vec3.load(plan.torque, i))
+    for k in range(3):
+        beyond = plan.driven[i, k] - plan.spin[i, k] - 0.5 * linear[k]
+        plan.mean[i, 3 + k] += beyond
+        plan.end_minus_mean[i, 3 + k] += beyond
+        plan.change[i, 3 + k] += 2.0 * beyond
+
+
+@inner
 def _warm_start(
     kind, masses, contacts, rows, count, first, last, h, gravity_speed, spins, parts, plan, sums, lasting_out
 ):
@@ -77,15 +85,15 @@ def _warm_start(
         for k in range(3):
             net[i, k] *= masses.inv_mass[i, k]
             net[i, 3 + k] = w[k]
-        v = (net[i, 0], net[i, 1], net[i, 2])
-        energy = vec3.dot(v, v) + vec3.dot(w, L) / masses.mass[i]
-        lasting = lasting_out[i] = energy <= (SMOOTH * gravity_speed) ** 2
+        lasting = lasting_out[i] = lasts(masses, i, (net[i, 0], net[i, 1], net[i, 2]), w, L, gravity_speed)
         part = 0.5 if lasting else 1.0
         for k in range(6):
             plan.mean[i, k] += part * net[i, k]
             plan.end_minus_mean[i, k] += (1.0 - part) * net[i, k]
             if lasting:
                 plan.change[i, k] += net[i, k]
+        if lasting and is_driven(plan, i) and vec3.dot(L, L) > 0.0:
+            _drive(masses, plan, i)
 
 
 @merged
@@ -168,7 +176,7 @@ def prepare_contacts(
             first = first_of_pair(slots, count * piece // row_pieces, count)
             last = first_of_pair(slots, count * (piece + 1) // row_pieces, count)
             mean_arms(
-                kind, masses, contacts, slots, pairs.allowance, first, last, h, plan.start, solve.last_mean,
+                kind, masses, contacts, slots, pairs.allowance, first, last, h, plan, solve.last_mean,
                 solve.moves, sink * h, rows.kept,
             )  # fmt: skip
             fill_rows(friction, masses, contacts, slots, places, first, last, pairs, multiply, rows)

@@ -49,6 +49,7 @@ def start_at_rest(pipeline: "ImpulsePipeline", h: float) -> None:
     for _ in range(LOAD_ROUNDS):
         if _find_loads(pipeline, h, preloaded=True) <= LOAD_ACCURACY:
             break
+        _note_torques(pipeline)
         pipeline.plan_motion(h)
     pipeline.equilibrium = IN_MOTION
     resting = pipeline.solve.held.any()
@@ -105,6 +106,15 @@ def _find_loads(pipeline: "ImpulsePipeline", h: float, *, preloaded: bool) -> fl
     pipeline.store_impulses()
     largest = np.abs(found).max(initial=0.0)
     return float(np.abs(found - before).max(initial=0.0) / largest) if largest > 0.0 else 0.0
+
+
+def _note_torques(pipeline: "ImpulsePipeline") -> None:
+    """Take the torques of the loads for those of a step before the first."""
+    count, torque = pipeline.contact_count, pipeline.plan.torque
+    body, arm, load = pipeline.contacts.body[:count], pipeline.geometry.arm[:count], pipeline.impulse[:count]
+    torque[:] = 0.0
+    np.add.at(torque, body[:, 0], np.cross(arm[:, 0], load))
+    np.subtract.at(torque, body[:, 1], np.cross(arm[:, 1], load))
 
 
 def _displace(pipeline: "ImpulsePipeline", bodies: np.ndarray, duration: float) -> None:

@@ -1,9 +1,12 @@
 """Animated bodies: what they squeeze is reported and does not fly off; what they leave or push wakes."""
 
+import math
+
 import numpy as np
 import pytest
 import scenes
 import topple
+from scipy.spatial.transform import Rotation
 
 G = 9.81  # [m/s^2]
 STEP = 1.0 / 240.0  # [s]
@@ -166,3 +169,33 @@ def test_what_spins_on_a_moving_floor_spins_on(figure):
     while simulation.time < 0.5:
         simulation.advance(STEP)
     figure("spin lost, relative", simulation.state.angular_velocity[1, 2] / 30.0 - 1.0, 1e-6)
+
+
+def roller(name, x, spin, seconds):
+    """A cylinder across the x axis, under z = 0, that turns by so much a second."""
+    times = np.arange(0.0, seconds, 0.01)
+    turned = Rotation.from_rotvec(np.outer(spin * times, [0, 1, 0])) * Rotation.from_rotvec([np.pi / 2, 0, 0])
+    poses = turned.as_quat()[:, [3, 0, 1, 2]]
+    motion = topple.Motion(times, np.tile([x, 0, -0.3], (len(times), 1)), poses)
+    return topple.Body(name, topple.Cylinder(0.3, 2.0), kind="kinematic", motion=motion, friction=0.3)
+
+
+@pytest.mark.parametrize("step", [1 / 60, STEP, 1e-3])
+def test_plank_on_fast_rollers(step, figure):
+    """A board of 2 mm on rollers that turn towards each other goes to and fro as if by a spring.
+
+    The one it leans on more drives it back: x'' = -mu g x / a, with rollers at a = 1 m to either side, while
+    it slides on both. Under the board their surface moves on by 20 cm in a step of 1/60 s, a hundred times
+    its thickness, and gets nowhere. Limit: the friction of a step is that of the loads of the last one,
+    which adds up to (mu g / a) h times the integral of the way.
+    """
+    start, rate = 0.2, math.sqrt(0.3 * G)
+    board = topple.Body("board", topple.Box((6, 1, 2e-3)), mass=1, position=(start, 0, 1e-3), friction=0.3)
+    rollers = [roller("left", -1.0, 40.0, 1.0), roller("right", 1.0, -40.0, 1.0)]
+    scene = topple.Scene(gravity=(0, 0, -G), bodies=[board, *rollers])
+    simulation = topple.Simulation(scene, topple.ImpulseSolver(time_step=step))
+    simulation.advance(0.4)
+    t = simulation.time
+    limit = rate**2 * step * start * (t - math.sin(rate * t) / rate)
+    off = simulation.state.position[0, 0] - start * math.cos(rate * t)
+    figure(f"place at {step:.4g} s, of the lag of the loads", off / limit, 1.0)
