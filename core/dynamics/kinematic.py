@@ -9,6 +9,8 @@ from ..scene import Body
 from .body_state import DYNAMIC, KINEMATIC, BodyModel, BodyState, quat_multiply, quat_rotate
 
 _CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])
+SAME_TIME = 1e-9  # [s]
+CORNER = 2.0  # times the change of a velocity before: a path that changes it by more has a corner
 
 
 def _rotation_vector(q: np.ndarray) -> np.ndarray:
@@ -25,12 +27,30 @@ def _turn(r: np.ndarray) -> np.ndarray:
     return np.array([np.cos(0.5 * angle), *(r * (0.5 * np.sinc(0.5 * angle / np.pi)))])
 
 
+def _rate_at(time: float, middle: np.ndarray, rate: np.ndarray) -> np.ndarray:
+    """Rate at the end of up to three intervals, from the mean ones: that of a smooth path to second order.
+
+    Where the last change is far more than the one before, or another way, the path has a corner there and
+    goes straight on from it.
+
+    Args:
+        middle: Of the intervals, the last one first [s]; `rate` is the mean in each.
+    """
+    if len(rate) < 3:
+        return rate[0]
+    late, early = (rate[:2] - rate[1:]) / (middle[:2] - middle[1:])[:, None]
+    if late @ early <= 0.0:
+        return rate[0]
+    is_smooth = late @ late <= CORNER**2 * (early @ early)
+    return rate[0] + (time - middle[0]) * (late if is_smooth else early)
+
+
 class KinematicPaths:
     """Motion of the kinematic bodies between their samples: straight and at even speed."""
 
-    def __init__(self, bodies: list[Body], model: BodyModel) -> None:
-        """`bodies` in the order of the model."""
-        self.model = model
+    def __init__(self, bodies: list[Body], model: BodyModel, gravity: np.ndarray) -> None:
+        """`bodies` in the order of the model; `gravity` of each [m/s^2], shape (n, 3)."""
+        self.model, self.gravity = model, gravity
         self.asleep = np.array([body.asleep for body in bodies]) & (model.kind == DYNAMIC)
         model.kind[self.asleep] = KINEMATIC
         model.inv_mass[self.asleep], model.inv_inertia[self.asleep] = 0.0, 0.0
@@ -38,7 +58,17 @@ class KinematicPaths:
         self.released: set[int] = set()
 
     def pose(self, body: int, time: float) -> tuple[np.ndarray, np.ndarray]:
-        """Centre of mass [m] and orientation of the principal frame at a time [s]."""
+        """Centre of mass [m] and orientation of the principal frame at a time [s].
+
+        A body that is released between two steps goes straight on from then.
+        """
+        release = self.paths[body].release_time
+        if release is None or time <= release:
+            return self._pose_on_path(body, time)
+        (c, q), (v, w) = self._pose_on_path(body, release), self.velocity(body, release)
+        return c + (time - release) * v, quat_multiply(_turn((time - release) * w), q)
+
+    def _pose_on_path(self, body: int, time: float) -> tuple[np.ndarray, np.ndarray]:
         description = self.paths[body]
         if description.motion is None:
             position, q = description.position, description.orientation
@@ -53,12 +83,37 @@ class KinematicPaths:
             q = quat_multiply(_turn(s * r), orientations[k])
         return position + quat_rotate(q, self.model.p_Oc[body]), quat_multiply(q, self.model.q_OP[body])
 
+    def velocity(self, body: int, time: float) -> tuple[np.ndarray, np.ndarray]:
+        """Velocity of the centre of mass [m/s] and angular velocity [rad/s] that a body has come to.
+
+        Of samples of a smooth path, its own to second order; of a straight one that of its last piece.
+        """
+        motion = self.paths[body].motion
+        if motion is None or len(motion.times) == 1 or time > motion.times[-1] + SAME_TIME:
+            return np.zeros(3), np.zeros(3)
+        times, positions, orientations = motion
+        k = int(np.clip(np.searchsorted(times, time - SAME_TIME) - 1, 0, len(times) - 2))
+        last = np.arange(k, max(k - 3, -1), -1)
+        span, middle = times[last + 1] - times[last], 0.5 * (times[last + 1] + times[last])
+        turns = [
+            _rotation_vector(quat_multiply(orientations[j + 1], orientations[j] * _CONJUGATE)) for j in last
+        ]
+        v = _rate_at(time, middle, (positions[last + 1] - positions[last]) / span[:, None])
+        w = _rate_at(time, middle, np.array(turns) / span[:, None])
+        _, q = self._pose_on_path(body, time)
+        q_body = quat_multiply(q, self.model.q_OP[body] * _CONJUGATE)
+        return v + np.cross(w, quat_rotate(q_body, self.model.p_Oc[body])), w
+
     def release_due(self, state: BodyState, time: float) -> bool:
         """Turn bodies whose release time has come dynamic, with the velocity they have; whether any."""
         any_due = False
         for i, body in self.paths.items():
-            if i in self.released or body.release_time is None or time < body.release_time - 1e-9:
+            if i in self.released or body.release_time is None or time < body.release_time - SAME_TIME:
                 continue
+            since = max(time - body.release_time, 0.0)
+            state.v[i], state.w[i] = self.velocity(i, body.release_time)
+            state.c[i] += np.where(body.lock_linear, 0.0, 0.5 * since**2 * self.gravity[i])
+            state.v[i] += since * self.gravity[i]
             self._release(i, state)
             any_due = True
         return any_due

@@ -11,7 +11,15 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dynamics.body_state import DYNAMIC, BodyModel, BodyState, build_bodies, ignored_pairs, initial_state
+from ..dynamics.body_state import (
+    DYNAMIC,
+    BodyModel,
+    BodyState,
+    build_bodies,
+    gravity_of,
+    ignored_pairs,
+    initial_state,
+)
 from ..dynamics.forces import AppliedForces
 from ..dynamics.integrators import IntegratorName
 from ..dynamics.kinematic import KinematicPaths
@@ -124,7 +132,7 @@ class AnalyticPipeline:
         self.settings, self.model, self.state = settings, model, state
         self.names = [body.name for body in bodies]
         self.gravity = np.asarray(scene.gravity, float)
-        self.paths = KinematicPaths(bodies, model)
+        self.paths = KinematicPaths(bodies, model, gravity_of(scene, bodies))
         self.paths.set_poses(state, 0.0)
         update_all_derived(model, state)
         mobile = np.array([body.is_movable for body in bodies])

@@ -72,12 +72,12 @@ def build_pipeline(scene: Scene, settings: ImpulseSolver) -> tuple["ImpulsePipel
     model, shapes, colliders, trees, order = build_bodies(scene)
     state = initial_state(scene, order, model)
     bodies = [scene.bodies[i] for i in order]
-    paths = KinematicPaths(bodies, model)
+    paths = KinematicPaths(bodies, model, gravity_of(scene, bodies))
     paths.set_poses(state, 0.0)
     update_all_derived(model, state)
     pipeline = ImpulsePipeline(
         settings, model, shapes, colliders, trees, state, paths,
-        gravity=gravity_of(scene, bodies), multiply=scene.combine == "multiply",
+        gravity=paths.gravity, multiply=scene.combine == "multiply",
         mobile=np.array([b.is_movable for b in bodies]), sensor=np.array([b.sensor for b in bodies]),
         apart=ignored_pairs(scene, bodies), names=[b.name for b in bodies],
     )  # fmt: skip

@@ -199,3 +199,51 @@ def test_plank_on_fast_rollers(step, figure):
     limit = rate**2 * step * start * (t - math.sin(rate * t) / rate)
     off = simulation.state.position[0, 0] - start * math.cos(rate * t)
     figure(f"place at {step:.4g} s, of the lag of the loads", off / limit, 1.0)
+
+
+def swung(fps: int, release: float) -> topple.Scene:
+    """A box on an arm of 1 m that swings at 3 rad/s in the plane z = 5 until it is let go, off its middle."""
+    times = np.arange(0.0, 1.0, 1.0 / fps)
+    turned = Rotation.from_rotvec(np.outer(3.0 * times, [0, 0, 1]))
+    poses = turned.as_quat()[:, [3, 0, 1, 2]]
+    motion = topple.Motion(times, np.array([0, 0, 5]) + turned.apply([1, 0, 0]), poses)
+    box = topple.Body("box", topple.Box((0.2, 0.2, 0.2)), kind="kinematic", motion=motion, mass=1,
+                      center_of_mass=(0.05, 0, 0), release_time=release)  # fmt: skip
+    return topple.Scene(gravity=(0, 0, -G), bodies=[box])
+
+
+@pytest.mark.parametrize(
+    "solver", ["analytic", topple.ImpulseSolver(), topple.ImpulseSolver(time_step=1 / 60)]
+)
+@pytest.mark.parametrize("fps", [24, 240])
+def test_release_hands_over_the_velocity(fps, solver, figure):
+    """What is let go flies on along the tangent of its path, spinning as it did, from that moment on.
+
+    At a sample and between two, which is between two steps, too. Limit: (w dt)^2 v / 3, the error of a
+    derivative from the three samples before, dt apart; from the last two alone it was w dt v / 2.
+    """
+    for release in (0.5, 0.5037):
+        simulation = topple.Simulation(swung(fps, release), solver)
+        simulation.advance(0.6)
+        arm = 1.05 * np.array([math.cos(3 * release), math.sin(3 * release), 0])
+        velocity, since = np.cross([0, 0, 3], arm), simulation.time - release
+        limit = (3 / fps) ** 2 * np.linalg.norm(velocity) / 3
+        state = simulation.state
+        off = state.linear_velocity[0] - velocity - [0, 0, -G * since]
+        figure("velocity, of (w dt)^2 v / 3", np.linalg.norm(off) / limit, 1.01)
+        w, x, y, z = state.orientation[0]
+        middle = state.position[0] + Rotation.from_quat([x, y, z, w]).apply([0.05, 0, 0])
+        fallen = np.linalg.norm(middle - arm - velocity * since - [0, 0, 5 - G * since**2 / 2])
+        sagitta = 1.05 * (3 / fps) ** 2 / 8  # between samples the path is a chord
+        figure("place, of what is in the velocity and the chord", fallen / (limit * since + sagitta), 1.01)
+        figure("angular velocity", state.angular_velocity[0][2] - 3, 1e-12, "rad/s")
+
+
+def test_release_of_what_has_just_set_off(figure):
+    """A body that stood and goes on at 1 m/s between two samples is let go with that, not with more."""
+    times, places = (0.0, 0.1, 0.4, 0.5), [(0, 0, 5), (0, 0, 5), (0, 0, 5), (0.1, 0, 5)]
+    motion = topple.Motion(np.array(times), np.array(places, float), np.tile(UPRIGHT, (4, 1)))
+    box = topple.Body("box", topple.Box((0.2, 0.2, 0.2)), kind="kinematic", motion=motion, release_time=0.5)
+    simulation = topple.Simulation(topple.Scene(gravity=(0, 0, -G), bodies=[box]))
+    simulation.advance(0.6)
+    figure("velocity", simulation.state.linear_velocity[0][0] - 1, 1e-12, "m/s")
