@@ -77,13 +77,16 @@ def _shift_of_round(masses, body, axis, w, arm, n):
 def _turn(plan, body, h, w, arm, rounding):
     """By what a body turns in the step that turned with w in the last one.
 
+    What spins on a tip, blunt by no more than a part of its arm, turns as planned, however far.
+
     Returns:
         (rotation [rad], square of the angle by which the arm turns, whether that is more than is known).
     """
     driven, reach = vec3.load(plan.driven, body), vec3.dot(arm, arm)
     way = vec3.cross(driven, arm)
     around = vec3.dot(way, way)
-    if rounding == 0.0 and 0.0 < around < ON_TIP**2 * vec3.dot(driven, driven) * reach:
+    is_tip = rounding * rounding <= ON_TIP**2 * reach
+    if is_tip and 0.0 < around < ON_TIP**2 * vec3.dot(driven, driven) * reach:
         return vec3.scale(driven, h), around * h * h / reach, False
     turn = vec3.scale(w, h)
     angle = vec3.dot(turn, turn) if reach > 0.0 else 0.0  # nothing of a ball's shows
