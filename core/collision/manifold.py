@@ -26,6 +26,7 @@ CUT = 1 << 23  # tags from here on are of points made by cutting
 FLUSH = 1e-6
 TIE = 1e-6  # of the size: by less than this no candidate is better than an earlier one
 KEPT = 1.05  # how much better than a point of the last step another must be to take its place
+LOWER = 0.25  # of the slack: other candidates are no lower than this below points that are kept
 MOST_LOADED = 3  # points kept for their load: the last tells how far the contact reaches
 HIGH = 0.05  # of the size: a candidate so much higher than the deepest counts half
 
@@ -318,6 +319,33 @@ def _choose_coming(scratch, kept, near):
 
 
 @inlined
+def _choose_former(scratch, feature, near):
+    """Choose the points of the last step again; whether that will do.
+
+    It does where bodies hardly turn on each other, and while all of these points are candidates that may bear
+    a load and no other one is much lower. A heap that has found its equilibrium on some would not rest if by
+    the little way to it others became the outermost.
+    """
+    deepest, least, most = np.inf, np.inf, -np.inf
+    for i in range(scratch.count[0]):
+        way = scratch.lowest[i] - scratch.separation[i]
+        deepest, least, most = min(deepest, scratch.separation[i]), min(least, way), max(most, way)
+    if most - least > LOWER * near:
+        return False
+    former = np.inf
+    for j in range(MAX_POINTS):
+        found = np.int64(-1)
+        for i in range(scratch.count[0]):
+            if feature[j] == scratch.feature[i]:
+                found = i
+        if found < 0 or scratch.separation[found] > deepest + near:
+            return False
+        scratch.chosen[j] = found
+        former = min(former, scratch.separation[found])
+    return former <= deepest + LOWER * near
+
+
+@inlined
 def reduce_candidates(scratch, feature, impulse, feature_count, flat, near, size):
     """Choose at most MAX_POINTS candidates: a deepest one, what is loaded, what comes down, the outermost.
 
@@ -339,6 +367,8 @@ def reduce_candidates(scratch, feature, impulse, feature_count, flat, near, size
         for i in range(count):
             scratch.chosen[i] = i
         return count
+    if feature_count == MAX_POINTS and _choose_former(scratch, feature, near):
+        return feature_count
     tie = TIE * size
     _weigh(scratch, feature, feature_count, flat, size)
     first = _outermost(scratch, flat, size)

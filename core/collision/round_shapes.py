@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from ..geometry.shape_table import CAPSULE, DISCS, HULL
-from ..geometry.support import aligned_edge, aligned_face, support_point, vertex
+from ..geometry.support import aligned_edge, aligned_face, direction_across, support_point, vertex
 from ..jit import inlined, inner, merged
 from ..math3 import mat3, vec3
 from .difference import difference_support, put_row
@@ -25,6 +25,7 @@ from .refinement import has_row, recall_generators, refine
 
 # A disc stands for itself by so many points of its rim, besides the deepest one.
 RIM_POINTS = 12
+TILTED = 1e-3  # [rad] against what it faces: a disc no nearer to flat rolls on its rim
 RIM_COSINE = tuple(math.cos(2.0 * math.pi * k / RIM_POINTS) for k in range(RIM_POINTS))
 RIM_SINE = tuple(math.sin(2.0 * math.pi * k / RIM_POINTS) for k in range(RIM_POINTS))
 # A line of the surface (side of a cylinder, a capsule's core) is in contact along its length where it
@@ -200,6 +201,20 @@ def _load_edge(shapes, s, r, offset, d, row, scratch):
     return 2
 
 
+@inlined
+def _first_spokes(axis, d):
+    """Two spokes of a disc, at right angles, from which others are counted; whether it rolls on its rim.
+
+    Then the first one points to its outermost point along d. Spokes of its own would pass below it as it
+    rolls, and hold it back: where two points of a rim touch it cannot go on.
+    """
+    width, across = direction_across(axis, d)
+    if width > TILTED:
+        return across, vec3.cross(axis, across), True
+    t1, t2 = vec3.tangents(axis)
+    return t1, t2, False
+
+
 @inner
 def load_feature(shapes, s, r, offset, n, row, scratch):
     """Write what shape `s` turns to the direction n (out of it, world axes) to polygon `row`.
@@ -228,7 +243,7 @@ def load_feature(shapes, s, r, offset, n, row, scratch):
     c0, c1 = vertex(shapes, s, zero), vertex(shapes, s, zero + 1)
     end = 1 if along > 0.0 else 0
     if shapes.kind[s] == DISCS and abs(along) > CLIP_COSINE and shapes.disc[s, end] > 0.0:
-        t1, t2 = vec3.tangents(axis)
+        t1, t2, _ = _first_spokes(axis, d)
         c, radius = (c1 if end == 1 else c0), shapes.disc[s, end]
         turn = 1.0 if end == 1 else -1.0
         for k in range(RIM_POINTS):
@@ -410,20 +425,18 @@ def collide_round_with_plane(shapes, s, r, offset, n, distance, sign, margin, sc
 
     Arguments as for `primitives.collide_with_plane`.
     """
-    n_local = mat3.transform_transposed(r, n)
+    down = mat3.transform_transposed(r, vec3.scale(n, -1.0))
     axis = vec3.load(shapes.axis, s)
-    along = vec3.dot(axis, n_local)
-    across = vec3.subtract(n_local, vec3.scale(axis, along))
-    width = vec3.norm(across)
-    across = vec3.scale(across, -1.0 / width) if width > 0.0 else (0.0, 0.0, 0.0)
-    t1, t2 = vec3.tangents(axis)
+    along = vec3.dot(axis, down)
+    _, across = direction_across(axis, down)
+    t1, t2, rolls = _first_spokes(axis, down)
     for end in range(2):
         c = vertex(shapes, s, np.int64(end))
         disc = shapes.disc[s, end]
         _add_on_plane(shapes, s, r, offset, vec3.add(c, vec3.scale(across, disc)), n, distance, sign, margin,
                       np.int64(end), scratch)  # fmt: skip
         if disc > 0.0 and abs(along) > CLIP_COSINE:
-            for k in range(RIM_POINTS):
+            for k in range(1 if rolls else 0, RIM_POINTS):  # the first is the lowest
                 spoke = vec3.add(vec3.scale(t1, RIM_COSINE[k]), vec3.scale(t2, RIM_SINE[k]))
                 x = vec3.add(c, vec3.scale(spoke, disc))
                 _add_on_plane(shapes, s, r, offset, x, n, distance, sign, margin,

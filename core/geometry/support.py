@@ -87,7 +87,7 @@ def support_feature(shapes, s, d):
     if shapes.kind[s] != DISCS:
         v = support_vertex(shapes, s, d, ANY_VERTEX)
         return v, vertex(shapes, s, v)
-    width, across = _across(vec3.load(shapes.axis, s), d)
+    width, across = direction_across(vec3.load(shapes.axis, s), d)
     p, q = vertex(shapes, s, ANY_VERTEX), vertex(shapes, s, ANY_VERTEX + 1)
     hp = p[0] * d[0] + p[1] * d[1] + p[2] * d[2] + shapes.disc[s, 0] * width
     hq = q[0] * d[0] + q[1] * d[1] + q[2] * d[2] + shapes.disc[s, 1] * width
@@ -97,7 +97,7 @@ def support_feature(shapes, s, d):
 
 
 @inlined
-def _across(axis, d):
+def direction_across(axis, d):
     """(length, unit vector) of the part of d at right angles to an axis; (0, zero) where there is none."""
     along = vec3.dot(axis, d)
     across = (d[0] - along * axis[0], d[1] - along * axis[1], d[2] - along * axis[2])
@@ -123,7 +123,7 @@ def feature_point(shapes, s, generator, d):
     if shapes.kind[s] != DISCS or shapes.disc[s, generator] == 0.0:
         return p, 0.0, (0.0, 0.0, 0.0)
     axis, radius = vec3.load(shapes.axis, s), shapes.disc[s, generator]
-    width, across = _across(axis, d)
+    width, across = direction_across(axis, d)
     return (
         vec3.add(p, vec3.scale(across, radius)),
         radius / width if width > 0.0 else 0.0,

@@ -23,7 +23,7 @@ from .impulse_contacts import LOWEST, is_lowest, round_axis_of, turn_shown, turn
 
 # What turns by less [rad], and moves by no more of its size, keeps its arms: energy is off by that part in
 # a radian. So does what turns farther in a step than the last step tells of, unless it is known where to.
-UNTURNED, MOST_TURN = 1e-5, 0.1
+UNTURNED, MOST_TURN, MOST_TURN_OF_RIM = 1e-5, 0.1, 0.3
 SERIES_LIMIT = 0.1  # [rad] up to which the mean over a turn is taken from its series
 ON_TIP = 0.1  # sine of the angle between an arm and the angular velocity, up to which a body spins on its tip
 ON_AXIS = 1e-9  # of an arm: a point no farther from the axis of its body is on it
@@ -74,7 +74,7 @@ def _shift_of_round(masses, body, axis, w, arm, n):
 
 
 @inlined
-def _turn(plan, body, h, w, arm, rounding):
+def _turn(masses, plan, body, h, w, arm, rounding):
     """By what a body turns in the step that turned with w in the last one.
 
     What spins on a tip, blunt by no more than a part of its arm, turns as planned, however far.
@@ -83,14 +83,15 @@ def _turn(plan, body, h, w, arm, rounding):
         (rotation [rad], square of the angle by which the arm turns, whether that is more than is known).
     """
     driven, reach = vec3.load(plan.driven, body), vec3.dot(arm, arm)
-    way = vec3.cross(driven, arm)
-    around = vec3.dot(way, way)
-    is_tip = rounding * rounding <= ON_TIP**2 * reach
-    if is_tip and 0.0 < around < ON_TIP**2 * vec3.dot(driven, driven) * reach:
+    way, offset = vec3.cross(driven, arm), vec3.cross(round_axis_of(masses, body), arm)
+    around, is_rim = vec3.dot(way, way), vec3.dot(offset, offset) > ON_AXIS**2 * reach
+    spins = 0.0 < around < ON_TIP**2 * vec3.dot(driven, driven) * reach
+    if spins and not is_rim and rounding * rounding <= ON_TIP**2 * reach:
         return vec3.scale(driven, h), around * h * h / reach, False
     turn = vec3.scale(w, h)
     angle = vec3.dot(turn, turn) if reach > 0.0 else 0.0  # nothing of a ball's shows
-    return turn, angle, angle > MOST_TURN**2
+    most = MOST_TURN_OF_RIM if is_rim and rounding == 0.0 else MOST_TURN
+    return turn, angle, angle > most * most
 
 
 @inlined
@@ -165,8 +166,8 @@ def mean_arms(
         way = h * (va[0] - vb[0]), h * (va[1] - vb[1]), h * (va[2] - vb[2])
         n, size = vec3.load(contacts.normal, c), min(masses.bound[a], masses.bound[b])
         ra, rb = cores(contacts.arm_at_start, contacts.normal, contacts.rounding, c)
-        wa, turn_a, far_a = _turn(plan, a, h, (va[3], va[4], va[5]), ra, contacts.rounding[c, 0])
-        wb, turn_b, far_b = _turn(plan, b, h, (vb[3], vb[4], vb[5]), rb, contacts.rounding[c, 1])
+        wa, turn_a, far_a = _turn(masses, plan, a, h, (va[3], va[4], va[5]), ra, contacts.rounding[c, 0])
+        wb, turn_b, far_b = _turn(masses, plan, b, h, (vb[3], vb[4], vb[5]), rb, contacts.rounding[c, 1])
         if far_a or far_b:
             continue
         touches = contacts.separation[c] + allowance[slots[c]] <= touching
@@ -183,3 +184,25 @@ def mean_arms(
         for k in range(3):
             contacts.arm[c, 0, k] += shift_a[k] - (1.0 - share) * slip[k]
             contacts.arm[c, 1, k] += shift_b[k] + share * slip[k]
+
+
+@inlined
+def _rate_of_rim(masses, body, start, mean, side, velocity):
+    """Velocity of the point of a round body that touches, less that of the point which does half way."""
+    axis, (_, w) = vec3.load(masses.round_axis, body), vec3.load_pair(velocity[body])
+    if axis[0] == 0.0 and axis[1] == 0.0 and axis[2] == 0.0:
+        return axis
+    return vec3.cross(w, vec3.subtract(vec3.load(start, side), vec3.load(mean, side)))
+
+
+@inlined
+def rate_at_start(masses, contacts, c, velocity):
+    """Normal velocity of contact `c` by the arms of the start of the step, less that by those in the mean.
+
+    Of rims: one that rolls touches with one point after the other, and that half way comes down until then.
+    """
+    start, mean, n = contacts.arm_at_start[c], contacts.arm[c], vec3.load(contacts.normal, c)
+    rate_a = _rate_of_rim(masses, contacts.body[c, 0], start, mean, 0, velocity)
+    return vec3.dot(
+        n, vec3.subtract(rate_a, _rate_of_rim(masses, contacts.body[c, 1], start, mean, 1, velocity))
+    )

@@ -34,6 +34,7 @@ from .collision_round import (
     resolve_group,
     take_back,
 )
+from .impulse_arms import rate_at_start
 from .impulse_contacts import gap_curvature, turns_far
 
 # A stack passes a blow on by one layer a round. Bodies caught between others collide ever faster; what
@@ -167,13 +168,16 @@ def _collision(surfaces, masses, contacts, rows, c, h, rest_speed, least_restitu
         least_restitution: With less of it, a collision is one from the speed on that it would be with this.
     """
     velocity = vec3.dot(vec3.load(contacts.normal, c), relative_velocity(scratch.velocity, contacts, c))
-    if not _closes(velocity, now.smooth[c], rest_speed):
+    change, sooner = now.smooth[c], rate_at_start(masses, contacts, c, scratch.velocity)
+    if rows.gap[c] < h * abs(sooner):  # it rolls on: arms turn by more than it is apart
+        velocity, change = velocity + sooner, change - 2.0 * sooner
+    if not _closes(velocity, change, rest_speed):
         return -1.0, 0.0
     limit = surfaces.low_bounce / max(_restitution(surfaces, contacts, c), least_restitution)
     limit = max(rest_speed, limit)
-    if not _closes(velocity, now.smooth[c], limit):
+    if not _closes(velocity, change, limit):
         return -1.0, 0.0
-    return _impact(masses, contacts, rows, c, velocity, now.smooth[c] / h, h, limit, scratch)
+    return _impact(masses, contacts, rows, c, velocity, change / h, h, limit, scratch)
 
 
 @inner
