@@ -187,12 +187,12 @@ def mean_arms(
 
 
 @inlined
-def _rate_of_rim(masses, body, start, mean, side, velocity):
-    """Velocity of the point of a round body that touches, less that of the point which does half way."""
+def _rate_of_rim(masses, body, way, velocity):
+    """Velocity of the point of a round body that touches, less that of another one, `way` from it [m]."""
     axis, (_, w) = vec3.load(masses.round_axis, body), vec3.load_pair(velocity[body])
     if axis[0] == 0.0 and axis[1] == 0.0 and axis[2] == 0.0:
         return axis
-    return vec3.cross(w, vec3.subtract(vec3.load(start, side), vec3.load(mean, side)))
+    return vec3.cross(w, vec3.scale(way, -1.0))
 
 
 @inlined
@@ -201,8 +201,9 @@ def rate_at_start(masses, contacts, c, velocity):
 
     Of rims: one that rolls touches with one point after the other, and that half way comes down until then.
     """
-    start, mean, n = contacts.arm_at_start[c], contacts.arm[c], vec3.load(contacts.normal, c)
-    rate_a = _rate_of_rim(masses, contacts.body[c, 0], start, mean, 0, velocity)
-    return vec3.dot(
-        n, vec3.subtract(rate_a, _rate_of_rim(masses, contacts.body[c, 1], start, mean, 1, velocity))
-    )
+    start, mean = contacts.arm_at_start[c], contacts.arm[c]
+    way_a = vec3.subtract(vec3.load(mean, 0), vec3.load(start, 0))
+    way_b = vec3.subtract(vec3.load(mean, 1), vec3.load(start, 1))
+    rate_a = _rate_of_rim(masses, contacts.body[c, 0], way_a, velocity)
+    rate_b = _rate_of_rim(masses, contacts.body[c, 1], way_b, velocity)
+    return vec3.dot(vec3.load(contacts.normal, c), vec3.subtract(rate_a, rate_b))
