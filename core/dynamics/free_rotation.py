@@ -183,15 +183,10 @@ def spin_under_torque(q, L, change, w, inv_inertia, axis_order, h):
     Verified by: tests/oracle/test_free_rotation.py
     """
     count = min(1 + int(vec3.norm(w) * h / TURN_OF_PART), MAX_PARTS)
-    part, first, second, end = (
-        h / count,
-        vec3.scale(change, 0.75 / count),
-        vec3.scale(change, 0.25 / count),
-        q,
-    )
+    part, kick, end = h / count, vec3.scale(change, 1.0 / count), q
     for _ in range(count):
         end = rotate_free(end, L, w, inv_inertia, axis_order, part / 3.0)
-        L = vec3.add(L, first)
+        L = vec3.add(L, vec3.scale(kick, 0.75))
         end = rotate_free(end, L, w, inv_inertia, axis_order, 2.0 * part / 3.0)
-        L = vec3.add(L, second)
+        L = vec3.add(L, vec3.scale(kick, 0.25))
     return mean_spin(q, end, w, h)

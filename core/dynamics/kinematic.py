@@ -9,7 +9,7 @@ from ..scene import Body
 from .body_state import DYNAMIC, KINEMATIC, BodyModel, BodyState, quat_multiply, quat_rotate
 
 _CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])
-SAME_TIME = 1e-9  # [s]
+SAME_TIME = 1e-9  # [s] times no farther apart are the same
 CORNER = 2.0  # times the change of a velocity before: a path that changes it by more has a corner
 
 
@@ -25,6 +25,10 @@ def _turn(r: np.ndarray) -> np.ndarray:
     """Unit quaternion of the rotation vector r [rad]."""
     angle = float(np.linalg.norm(r))
     return np.array([np.cos(0.5 * angle), *(r * (0.5 * np.sinc(0.5 * angle / np.pi)))])
+
+
+def _is_within(time: float, times: np.ndarray) -> bool:
+    return bool(times[0] - SAME_TIME <= time <= times[-1] + SAME_TIME)
 
 
 def _rate_at(time: float, middle: np.ndarray, rate: np.ndarray) -> np.ndarray:
@@ -89,7 +93,7 @@ class KinematicPaths:
         Of samples of a smooth path, its own to second order; of a straight one that of its last piece.
         """
         motion = self.paths[body].motion
-        if motion is None or len(motion.times) == 1 or time > motion.times[-1] + SAME_TIME:
+        if motion is None or len(motion.times) == 1 or not _is_within(time, motion.times):
             return np.zeros(3), np.zeros(3)
         times, positions, orientations = motion
         k = int(np.clip(np.searchsorted(times, time - SAME_TIME) - 1, 0, len(times) - 2))

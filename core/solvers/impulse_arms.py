@@ -22,7 +22,8 @@ from ..math3 import vec3
 from .impulse_contacts import LOWEST, is_lowest, round_axis_of, turn_shown, turned_arm
 
 # What turns by less [rad], and moves by no more of its size, keeps its arms: energy is off by that part in
-# a radian. So does what turns farther in a step than the last step tells of, unless it is known where to.
+# a radian. So does what turns farther in a step than the last step tells of, which of rims tells farther,
+# unless it is known where to.
 UNTURNED, MOST_TURN, MOST_TURN_OF_RIM = 1e-5, 0.1, 0.3
 SERIES_LIMIT = 0.1  # [rad] up to which the mean over a turn is taken from its series
 ON_TIP = 0.1  # sine of the angle between an arm and the angular velocity, up to which a body spins on its tip

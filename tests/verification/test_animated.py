@@ -247,3 +247,14 @@ def test_release_of_what_has_just_set_off(figure):
     simulation = topple.Simulation(topple.Scene(gravity=(0, 0, -G), bodies=[box]))
     simulation.advance(0.6)
     figure("velocity", simulation.state.linear_velocity[0][0] - 1, 1e-12, "m/s")
+
+
+def test_release_of_what_has_not_set_off(figure):
+    """A body that is let go before its path begins has stood until then."""
+    motion = topple.Motion(
+        np.array([1.0, 2.0]), np.array([(0, 0, 5), (1, 0, 5)], float), np.tile(UPRIGHT, (2, 1))
+    )
+    box = topple.Body("box", topple.Box((0.2, 0.2, 0.2)), kind="kinematic", motion=motion, release_time=0.5)
+    simulation = topple.Simulation(topple.Scene(gravity=(0, 0, -G), bodies=[box]))
+    simulation.advance(0.6)
+    figure("velocity", simulation.state.linear_velocity[0][0], 0.0, "m/s")
