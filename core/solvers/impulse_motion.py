@@ -33,12 +33,9 @@ def _write_impulses(contacts, rows, first, last, impulse_out, push_out):
 def _note_torque(masses, gravity, i, change, h, plan):
     """Note by what contacts changed the angular momentum of a body, if as forces that last."""
     m, L = vec3.load(masses.inv_mass, i), (change[3], change[4], change[5])
-    v, w = (
-        (m[0] * change[0], m[1] * change[1], m[2] * change[2]),
-        mat3.transform(mat3.load(masses.inv_I, i), L),
-    )
-    gravity_speed = h * vec3.norm(vec3.load(gravity, i))
-    is_force = lasts(masses, i, v, w, L, gravity_speed)
+    v = m[0] * change[0], m[1] * change[1], m[2] * change[2]
+    w = mat3.transform(mat3.load(masses.inv_I, i), L)
+    is_force = lasts(masses, i, v, w, L, h * vec3.norm(vec3.load(gravity, i)))
     for k in range(3):
         plan.torque[i, k] = L[k] if is_force else 0.0
 
