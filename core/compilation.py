@@ -189,7 +189,7 @@ def compile_repair() -> None:
     """Compile what the impulse solver does around the motion of bodies."""
     pipeline, _ = build_pipeline(_small_scene(), ImpulseSolver())
     h = pipeline.settings.time_step
-    pipeline.stop_at_obstacles(h)
+    pipeline.stop_early(h, 0)
     pipeline.note_events()
     pipeline.repair_positions(h)
     pipeline.project_positions(PastContacts())

@@ -37,7 +37,7 @@ from ..tables import is_short, larger, release, scratch_tables
 from .collision_round import empty_round
 from .contact_events import EventLog
 from .impulse_collisions import empty_collisions, resolve_collisions, surfaces_of
-from .impulse_energy import EnergyScratch, hold_energy
+from .impulse_energy import EnergyScratch, end_spent_climbs, hold_energy
 from .impulse_guard import PassageGuard
 from .impulse_islands import (
     NEWTON_ACCURACY,
@@ -48,6 +48,7 @@ from .impulse_islands import (
     solve_contacts,
     solve_scratch,
 )
+from .impulse_memory import memory_of, recall
 from .impulse_motion import advance_bodies
 from .impulse_prepare import prepare_contacts
 from .impulse_pressed import PressedPairs
@@ -62,7 +63,6 @@ from .packed_contacts import packed_contacts
 REPAIR_ROUNDS, DEEP = 60, 0.7  # what is deeper than this part of the tolerance is repaired
 REPAIRED, IDLE_ROUNDS = 0.95, 6  # what is squeezed cannot be repaired: rounds that took no such part end it
 REST_SINK, SINK = 0.002, 0.05
-RELEASE_CHANGES = "kind", "inv_mass", "inv_inertia"  # of the model, where an animated body is released
 LEAST_SHARED = 1024  # contacts: the work of fewer is done before another thread has heard of it
 SOFTEST = 0.1  # compliance of a contact in units of its effective mass' inverse, where gravity is weak
 
@@ -147,14 +147,15 @@ class ImpulsePipeline:
         self.stage_seconds: dict[str, float] = {}
         self.max_penetration = 0.0
         self.unresolved: list[tuple[float, int, float]] = []
-        self._step_length, self._may_sleep = 0.0, False
+        self.step_length, self._may_sleep = 0.0, False
         self.forgives = True  # some overlap of the start, as far as is known
 
     def _grow(self) -> None:
         """Make room for more contact points; keeps rows and the witness counters."""
-        self._resize(larger(len(self.contacts.slot)))
+        self.resize(larger(len(self.contacts.slot)))
 
-    def _resize(self, capacity: int) -> None:
+    def resize(self, capacity: int) -> None:
+        """Make room for so many contact points."""
         n = len(self.state.c)
         self.contacts = empty_contacts(capacity)._replace(counter=self.contacts.counter)
         self.geometry = contact_geometry(self.contacts)
@@ -202,14 +203,14 @@ class ImpulsePipeline:
 
     def step(self, h: float) -> None:
         """Advance the state by the time h [s]."""
-        self._may_sleep = self.settings.sleeping and h == self._step_length and self.time > 0.0
-        if h != self._step_length:
+        self._may_sleep = self.settings.sleeping and h == self.step_length and self.time > 0.0
+        if h != self.step_length:
             self.look_ahead(h)
         if self.time == 0.0:
             start_at_rest(self, h)
         island_count = self.prepare_contacts(h)
         self.find_impulses(h, island_count)
-        self.stop_at_obstacles(h)
+        self.stop_early(h, island_count)
         self.move(h, island_count)
         self.note_events()
         self.put_pairs_in_order()
@@ -225,10 +226,16 @@ class ImpulsePipeline:
             self._resolve_collisions(h, island_count)
             self._solve_contacts(h, island_count)
 
-    def stop_at_obstacles(self, h: float) -> None:
-        """End the step early for bodies that would get through others."""
+    def stop_early(self, h: float, island_count: int) -> None:
+        """End the step early for bodies that would get through others, or rise without the speed for it."""
         with self._stage("guard"):
             self.guard.stop_at_obstacles(self.state, self.broad_phase.pairs, h, self.plan.mean)
+            self.call(
+                end_spent_climbs,
+                self.model.kind, self.masses, self.state, self.geometry, self.contacts.slot,
+                self.broad_phase.pairs.allowance, self.forgives, self.islands, island_count, self.plan,
+                self.gravity, h, self._sink(h), self._at_rest(),
+            )  # fmt: skip
 
     def move(self, h: float, island_count: int) -> None:
         """Apply the impulses and move all bodies through the step."""
@@ -282,7 +289,7 @@ class ImpulsePipeline:
 
     def plan_motion(self, h: float) -> None:
         """Plan the coming step as free motion."""
-        self._step_length = h
+        self.step_length = h
         with self._stage("integrate"):
             if self.paths.release_due(self.state, self.time):
                 self._respond_anew()
@@ -385,8 +392,12 @@ class ImpulsePipeline:
             np.maximum(allowance - OVERLAP_SPEED * h, 0.0, out=allowance)
             self.forgives = bool(allowance.any())
 
+    def _at_rest(self) -> np.ndarray:
+        """Bodies held at rest or about to be, shape (n,)."""
+        return np.logical_or(self.solve.held, self.solve.settles, out=self.at_rest)
+
     def _hold_energy(self, h: float, island_count: int) -> None:
-        at_rest = np.logical_or(self.solve.held, self.solve.settles, out=self.at_rest)
+        at_rest = self._at_rest()
         self.call(
             hold_energy,
             self.model.kind, self.masses, self.state, self.geometry, self.impulse,
@@ -462,38 +473,8 @@ class ImpulsePipeline:
 
     def memory(self) -> dict[str, Any]:
         """The arrays that the coming steps depend on (not copies)."""
-        return {
-            "state": self.state,
-            "model": [getattr(self.model, name) for name in RELEASE_CHANGES],
-            "released": self.paths.released,
-            "pairs": self.broad_phase.pairs,
-            "boxes": self.broad_phase.boxes,
-            "time": self.time,
-            "step_length": self._step_length,
-            "plan": self.plan,
-            "reach": self.reach,
-            "solve": remembered(self.solve),
-            "trace": self.trace,
-            "contacts": self.contacts,
-            "contact_count": self.contact_count,
-            "log": self.log.memory(),
-        }
+        return memory_of(self)
 
     def recall(self, memory: dict[str, Any]) -> None:
         """Take over what `memory` returned earlier; the arrays become the pipeline's."""
-        for old, new in zip(self.state, memory["state"], strict=True):
-            old[:] = new
-        for name, column in zip(RELEASE_CHANGES, memory["model"], strict=True):
-            getattr(self.model, name)[:] = column
-        self.paths.recall(memory["released"])
-        self.broad_phase.pairs, self.broad_phase.boxes = memory["pairs"], memory["boxes"]
-        self.time, self._step_length = memory["time"], memory["step_length"]
-        self.plan, self.forgives = memory["plan"], True
-        self.reach[:] = memory["reach"]
-        self.rows = empty_rows(0)
-        self._resize(len(memory["contacts"].slot))
-        recall_solve(self.solve, memory["solve"])
-        self.log.recall(memory["log"])
-        self.trace = memory["trace"]
-        self.contacts, self.contact_count = memory["contacts"], memory["contact_count"]
-        self.geometry = contact_geometry(self.contacts)
+        recall(self, memory)

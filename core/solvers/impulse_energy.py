@@ -13,7 +13,8 @@ step and the work of the animated bodies that touch it. Impulses stay in their f
 kept.
 
 What is left (arms that turn, springs that give way, motion cut short) is of a higher order. It is taken
-from the speed of the island over the ground, or, where it touches none, over its own centre of mass.
+from the speed of the island over the ground, or, where it touches none, over its own centre of mass. An
+island that would rise by more than all its speed pays for ends its step early.
 """
 
 import math
@@ -26,6 +27,8 @@ from ..dynamics.contact_rows import to_world
 from ..jit import inlined, inner, kernel
 from ..math3 import mat3, vec3
 from .impulse_contacts import turns_far
+
+PAID_CLIMB = 0.5  # part of the energy of motion that a step which ends early may spend on a rise
 
 
 class EnergyScratch(NamedTuple):
@@ -181,6 +184,62 @@ def _slow_island_down(masses, state, islands, island, grounded, excess):
         update_spin(masses, state, body)
 
 
+@inner
+def _lift(masses, islands, island, plan, gravity, h):
+    """By how much the motion of the step raises the energy of place of an island [J]."""
+    lift = 0.0
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        body = islands.body[k]
+        v = plan.mean[body, 0], plan.mean[body, 1], plan.mean[body, 2]
+        lift -= h * masses.mass[body] * vec3.dot(vec3.load(gravity, body), v)
+    return lift
+
+
+@inner
+def _has_help(kind, contacts, slot, allowance, forgives, islands, island, plan):
+    """Whether an animated body that moves touches an island, or an overlap in it is being parted."""
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        if forgives and allowance[slot[c]] > 0.0:
+            return True
+        if _work(kind, contacts, c, (0.0, 0.0, 0.0), plan)[1]:
+            return True
+    return False
+
+
+@kernel
+def end_spent_climbs(
+    kind, masses, state, contacts, slot, allowance, forgives, islands, island_count, plan, gravity, h, sink,
+    at_rest,
+):  # fmt: skip
+    """End the step early for islands that would rise by more than their speed pays for.
+
+    Contacts that turn far in a step can ask for it. Such an island stops where PAID_CLIMB of its speed is
+    spent; the rest pays for what position repair may raise there. What its springs give back is allowed for.
+
+    Args:
+        sink: How far a spring may give, per step [m/s].
+        at_rest: Bodies held at rest or about to be, shape (n,).
+    """
+    for island in range(island_count):
+        first, last = islands.body_start[island], islands.body_start[island + 1]
+        if islands.asleep[island] or at_rest[islands.body[first]]:
+            continue
+        lift = _lift(masses, islands, island, plan, gravity, h)
+        if lift <= 0.0:
+            continue
+        paid = 0.0
+        for k in range(first, last):
+            body = islands.body[k]
+            paid += kinetic_energy(masses, state, body)
+            paid += h * sink * masses.mass[body] * vec3.norm(vec3.load(gravity, body))
+        if lift <= paid or _has_help(kind, contacts, slot, allowance, forgives, islands, island, plan):
+            continue
+        for k in range(first, last):
+            for m in range(6):
+                plan.mean[islands.body[k], m] *= PAID_CLIMB * paid / lift
+
+
 @kernel
 def hold_energy(
     kind, masses, state, contacts, impulse, slot, allowance, forgives, rows, islands, island_count, plan,
@@ -206,14 +265,10 @@ def hold_energy(
         body_first, body_last = islands.body_start[island], islands.body_start[island + 1]
         if islands.asleep[island] or held[islands.body[body_first]]:
             continue
-        rise = 0.0
+        rise = _lift(masses, islands, island, plan, gravity, h)
         for k in range(body_first, body_last):
             body = islands.body[k]
             rise += kinetic_energy(masses, state, body) - scratch.start[body]
-            fall = vec3.dot(
-                vec3.load(gravity, body), (plan.mean[body, 0], plan.mean[body, 1], plan.mean[body, 2])
-            )
-            rise -= h * masses.mass[body] * fall
         if rise <= 0.0 and not any_moved:  # who could add to it
             continue
         parted, carried, grounded = np.bool_(False), np.bool_(False), np.bool_(False)
