@@ -16,8 +16,8 @@ from ..jit import inlined, inner
 from ..math3 import mat3, quat, vec3
 
 # Of the size: bodies that move by less on each other in a step meet as they stand; where one of them is round
-# the normal turns with the first bit of way.
-FAR, FAR_OF_ROUND = 0.01, 1e-3
+# the normal turns with the first bit of way, and where edges cross the place runs along both.
+FAR, FAR_OF_CROSSED = 0.01, 1e-3
 # [rad] a step: what turns faster, and shows it, is looked at where it stands. Arms are followed from the
 # beginning of a step to its end (see `bend` in solvers/impulse_contacts.py), not from a moment between.
 MOST_TURN = 0.5
@@ -51,18 +51,19 @@ def _is_flat(shapes, s):
 
 
 @inlined
-def moves_far(shapes, sa, sb, ahead, a, b, size):
+def moves_far(shapes, sa, sb, ahead, a, b, size, by_face):
     """Whether two bodies move on each other by so much that their contacts may not be those they begin with.
 
     Args:
         size: Of the smaller one [m].
+        by_face: Whether a face of one of them lay between them last.
 
     Returns:
         (whether they do, by how much one of them turns, if that shows [rad]).
     """
     turn = max(_visible_turn(shapes, sa, ahead, a), _visible_turn(shapes, sb, ahead, b))
     shift = vec3.subtract(vec3.load(ahead, a), vec3.load(ahead, b))
-    far = FAR if _is_flat(shapes, sa) and _is_flat(shapes, sb) else FAR_OF_ROUND
+    far = FAR if by_face and _is_flat(shapes, sa) and _is_flat(shapes, sb) else FAR_OF_CROSSED
     return vec3.dot(shift, shift) > (far * size) ** 2 and turn <= MOST_TURN, turn
 
 

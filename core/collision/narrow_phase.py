@@ -218,7 +218,8 @@ def _find_candidates(
         (gap there [m], the part of the motion ahead that they are of, the pose after it).
     """
     manifold, search = scratch.manifold, scratch.search
-    far, turn = moves_far(shapes, sa, sb, ahead, a, b, size)
+    by_face = witness[0] == FACE_A or witness[0] == FACE_B
+    far, turn = moves_far(shapes, sa, sb, ahead, a, b, size, by_face)
     gap, part, at, ends = margin, 0.0, pose, False
     search[0] = 0.0
     while not ends:

@@ -15,6 +15,8 @@ from ..dynamics.body_state import DYNAMIC, KINEMATIC
 from ..dynamics.contact_rows import add_impulse
 from ..dynamics.islands import group_of
 from ..dynamics.packed_rows import (
+    ANCHOR_1,
+    ANCHOR_2,
     ARM_A,
     ARM_B,
     K_N,
@@ -49,6 +51,7 @@ class Round(NamedTuple):
     row: np.ndarray  # (c, WIDTH)
     body: np.ndarray  # (c, 2) a, b
     impulse: np.ndarray  # [N s] (c, 3) accumulated in this round
+    approach: np.ndarray  # [m/s] (c, 3) velocity of a relative to b before, in the contact frame
     time: np.ndarray  # [s] (c,) within the step
     changed: np.ndarray  # (n,) bodies that it changed
     found: np.ndarray  # (2 c,) contacts that then collide, where those of each body begin
@@ -77,6 +80,7 @@ def empty_round(packed: PackedContacts) -> Round:
         row=packed.row,
         body=packed.body,
         impulse=packed.impulse,
+        approach=packed.step,
         time=time,
         changed=bodies[:body_count],
         found=found[: 2 * contact_count],
@@ -198,9 +202,9 @@ def _begin_pair(kind, masses, now, first, last, velocity):
 
 
 @inlined
-def _is_same_pair(now, i, k):
-    """Whether two collisions are of the same bodies."""
-    return now.body[i, 0] == now.body[k, 0] and now.body[i, 1] == now.body[k, 1]
+def is_same_pair(body_of, i, k):
+    """Whether two rows of a table (c, 2) name the same bodies."""
+    return body_of[i, 0] == body_of[k, 0] and body_of[i, 1] == body_of[k, 1]
 
 
 @inner
@@ -208,7 +212,7 @@ def begin_pairs(kind, masses, now, first, last, velocity):
     """Begin with even impulses at each pair of a group: what falls flat on a face needs no others."""
     while first < last:
         end = first + 1
-        while end < last and _is_same_pair(now, end, first):
+        while end < last and is_same_pair(now.body, end, first):
             end += 1
         if end > first + 1:
             _begin_pair(kind, masses, now, first, end, velocity)
@@ -242,6 +246,34 @@ def resolve_group(kind, masses, now, first, last, many, settled, velocity):
         if change <= (max(settled, SETTLED_OF_MANY * largest) if many else settled):
             break
     return largest, change
+
+
+@inner
+def hold_group_energy(kind, masses, now, first, last, h, velocity):
+    """Shorten all impulses of a group by the part with which they make no energy, if they make any.
+
+    Newton's law of restitution makes some where friction turns the slip back. An impulse p changes the energy
+    by p . (u_before + u_after) / 2, a part of it by a quadratic polynomial of that part; momenta are kept.
+    """
+    gain, quadratic = 0.0, 0.0
+    for i in range(first, last):
+        p, before, row = vec3.load(now.impulse, i), vec3.load(now.approach, i), now.row[i]
+        a, b = now.body[i, 0], now.body[i, 1]
+        u = packed_velocity(row, vec3.load_pair(velocity[a]), vec3.load_pair(velocity[b]))
+        after = (
+            row[0] * u[0] + row[1] * u[1] + row[2] * u[2] + now.smooth[now.contact[i]] * now.time[i] / h,
+            row[3] * u[0] + row[4] * u[1] + row[5] * u[2] - row[ANCHOR_1],
+            row[6] * u[0] + row[7] * u[1] + row[8] * u[2] - row[ANCHOR_2],
+        )
+        gain += 0.5 * vec3.dot(p, vec3.add(before, after))
+        quadratic += 0.5 * vec3.dot(p, vec3.subtract(after, before))
+    if not 0.0 < gain < quadratic:
+        return
+    part = 1.0 - gain / quadratic
+    for i in range(first, last):
+        p = vec3.load(now.impulse, i)
+        push(kind, masses, now, i, p, part - 1.0, velocity)
+        now.impulse[i, 0], now.impulse[i, 1], now.impulse[i, 2] = vec3.scale(p, part)
 
 
 @inner

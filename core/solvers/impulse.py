@@ -36,7 +36,7 @@ from ..settings import OVERLAP_SPEED, RELATIVE_TOLERANCE
 from ..tables import is_short, larger, release, scratch_tables
 from .collision_round import empty_round
 from .contact_events import EventLog
-from .impulse_collisions import empty_collisions, resolve_collisions, surfaces_of
+from .impulse_collisions import empty_collisions, resolve_collisions
 from .impulse_energy import EnergyScratch, end_spent_climbs, hold_energy
 from .impulse_guard import PassageGuard
 from .impulse_islands import (
@@ -48,6 +48,7 @@ from .impulse_islands import (
     solve_contacts,
     solve_scratch,
 )
+from .impulse_meeting import surfaces_of
 from .impulse_memory import memory_of, recall
 from .impulse_motion import advance_bodies
 from .impulse_prepare import prepare_contacts

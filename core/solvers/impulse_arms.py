@@ -14,8 +14,8 @@ import math
 import numpy as np
 
 from ..collision.contact_set import cores
-from ..collision.meeting import FAR, FAR_OF_ROUND
-from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B
+from ..collision.meeting import FAR, FAR_OF_CROSSED
+from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B, CARRIED_BY_WORLD
 from ..dynamics.body_state import DYNAMIC
 from ..jit import inlined, inner
 from ..math3 import vec3
@@ -60,13 +60,27 @@ def _shift(masses, body, w, arm, n):
     return _mean_beyond(w, arm), vec3.scale(vec3.cross(w, arm), 0.5), 0.0
 
 
+@inlined
+def _radius(axis, arm):
+    """Distance of a point from the axis of its body [m]."""
+    return vec3.norm(vec3.subtract(arm, vec3.scale(axis, vec3.dot(arm, axis))))
+
+
+@inlined
+def rim_radius(masses, body, arm, n):
+    """Radius of the rim whose lowest point a contact is [m], or 0; `n` points out of the body."""
+    axis = round_axis_of(masses, body)
+    is_round = axis[0] != 0.0 or axis[1] != 0.0 or axis[2] != 0.0
+    return _radius(axis, arm) if is_round and is_lowest(axis, arm, n) else 0.0
+
+
 @inner
 def _shift_of_round(masses, body, axis, w, arm, n):
     """The same on a body that is round about an axis."""
     if is_lowest(axis, arm, n):
         half = turn_shown(masses, body, vec3.scale(w, 0.5))
         shift = vec3.subtract(turned_arm(masses, body, half, arm, n, n), arm)
-        return shift, shift, vec3.norm(vec3.subtract(arm, vec3.scale(axis, vec3.dot(arm, axis))))
+        return shift, shift, _radius(axis, arm)
     offset = vec3.cross(axis, arm)
     is_tip = vec3.dot(offset, offset) <= ON_AXIS**2 * vec3.dot(arm, arm)
     if not is_tip and vec3.dot(axis, n) ** 2 <= LOWEST:  # the point stays where it is as the side rolls
@@ -96,7 +110,7 @@ def _turn(masses, plan, body, h, w, arm, rounding):
 
 
 @inlined
-def _share(contacts, c, rim_a, rim_b):
+def contact_share(contacts, c, rim_a, rim_b):
     """Which part of a slip the contact moves on b, the rest being on a.
 
     On what is flat it moves, on what is round it stays below. Of two round surfaces it moves on both, to
@@ -122,6 +136,14 @@ def _half_slip(n, way, moved_a, moved_b, sticks):
     slip = vec3.add(vec3.scale(way, 0.5), vec3.subtract(moved_a, moved_b))
     slip = vec3.subtract(slip, vec3.scale(n, vec3.dot(n, slip)))
     return slip if vec3.dot(slip, slip) >= sticks * sticks else (0.0, 0.0, 0.0)
+
+
+@inlined
+def far_way(masses, contacts, c):
+    """The way on each other in a step [m] beyond which a contact is of the moment they meet: `moves_far`."""
+    is_round = contacts.rounding[c, 0] > 0.0 or contacts.rounding[c, 1] > 0.0
+    far = FAR_OF_CROSSED if is_round or contacts.carrier[c] == CARRIED_BY_WORLD else FAR
+    return far * min(masses.bound[contacts.body[c, 0]], masses.bound[contacts.body[c, 1]])
 
 
 @inner
@@ -165,15 +187,14 @@ def mean_arms(
         va = last_mean[a] if kind[a] == DYNAMIC else plan.start[a]
         vb = last_mean[b] if kind[b] == DYNAMIC else plan.start[b]
         way = h * (va[0] - vb[0]), h * (va[1] - vb[1]), h * (va[2] - vb[2])
-        n, size = vec3.load(contacts.normal, c), min(masses.bound[a], masses.bound[b])
+        n = vec3.load(contacts.normal, c)
         ra, rb = cores(contacts.arm_at_start, contacts.normal, contacts.rounding, c)
         wa, turn_a, far_a = _turn(masses, plan, a, h, (va[3], va[4], va[5]), ra, contacts.rounding[c, 0])
         wb, turn_b, far_b = _turn(masses, plan, b, h, (vb[3], vb[4], vb[5]), rb, contacts.rounding[c, 1])
         if far_a or far_b:
             continue
         touches = contacts.separation[c] + allowance[slots[c]] <= touching
-        is_round = contacts.rounding[c, 0] > 0.0 or contacts.rounding[c, 1] > 0.0
-        if not touches and vec3.dot(way, way) > ((FAR_OF_ROUND if is_round else FAR) * size) ** 2:
+        if not touches and vec3.dot(way, way) > far_way(masses, contacts, c) ** 2:
             continue  # arms are those of the moment they meet
         shift_a, moved_a, rim_a = _shift(masses, a, wa, ra, vec3.scale(n, -1.0))
         shift_b, moved_b, rim_b = _shift(masses, b, wb, rb, n)
@@ -181,7 +202,10 @@ def mean_arms(
         if touches:  # where one slides on the other, both are pushed at the same point still
             reach = math.sqrt(vec3.dot(ra, ra) + vec3.dot(rb, rb))
             sticks = 0.0 if rim_a > 0.0 or rim_b > 0.0 else 0.5 * max(turn_a, turn_b) * reach
-            slip, share = _half_slip(n, way, moved_a, moved_b, sticks), _share(contacts, c, rim_a, rim_b)
+            slip, share = (
+                _half_slip(n, way, moved_a, moved_b, sticks),
+                contact_share(contacts, c, rim_a, rim_b),
+            )
         for k in range(3):
             contacts.arm[c, 0, k] += shift_a[k] - (1.0 - share) * slip[k]
             contacts.arm[c, 1, k] += shift_b[k] + share * slip[k]

@@ -6,20 +6,20 @@ own time t in the step, so that position and velocity at the end of the step are
 flew, bounced at t and flew on: an impulse at t moves positions by (h - t) times its velocity change.
 
 Source: Bender & Schmitt 2006, section 3.1 (collisions before contacts; loop until no pair collides;
-condition (2) on accumulated impulses); Mirtich 1996 (resting limit). Departs from it: collisions
-are resolved at their time within the step instead of at its start; all collisions found in one round
-are simultaneous (Baraff 1989, section 8), those they cause come in the next round. Collisions of one
-round that have no moving body in common, not even through others, are solved apart.
+condition (2) on accumulated impulses). Departs from it: collisions are resolved at their time within
+the step instead of at its start; all collisions found in one round are simultaneous (Baraff 1989,
+section 8), but for those of a pair that come later than its first; these, and what they cause, come in
+the next round. Collisions of one round that have no moving body in common, not even through others, are
+solved apart.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from ..crew import LEADER, TASK, next_piece, piece_done, put_up, wait_for_all
 from ..dynamics.body_state import DYNAMIC
-from ..dynamics.contact_rows import combine, in_frame, relative_velocity
+from ..dynamics.contact_rows import in_frame, relative_velocity
 from ..dynamics.islands import CONTACTS
 from ..dynamics.packed_rows import ANCHOR_1, ANCHOR_2, pack_friction, pack_normal, pack_row
 from ..jit import inlined, inner, kernel
@@ -30,12 +30,20 @@ from .collision_round import (
     begin_pairs,
     group_collisions,
     has_animated,
+    hold_group_energy,
+    is_same_pair,
     push,
     resolve_group,
     take_back,
 )
-from .impulse_arms import rate_at_start
-from .impulse_contacts import gap_curvature, turns_far
+from .impulse_meeting import (
+    LEAST_OF_CAUSED,
+    LEAST_RESTITUTION,
+    REST_STEPS,
+    find_collision,
+    move_to_collision,
+    restitution_of,
+)
 
 # A stack passes a blow on by one layer a round. Bodies caught between others collide ever faster; what
 # is left after these rounds is resolved with the lasting contacts, without bouncing.
@@ -44,13 +52,6 @@ SETTLED = 1e-3  # part of the resting limit by which the last sweep may change a
 # Where the sweeps of a round with animated bodies still change velocities by more than this part of what it
 # changed most, something is squeezed: no impulse would do, and the lasting contacts hold it as they can.
 SQUEEZED = 0.05
-# The approach speed, in units of what gravity adds in one step, below which contact is resting.
-REST_STEPS = 1.05
-# So it is where the bounce would be lower than the tolerance: it is over before anyone could see it. With
-# less restitution than this a faster one would be, too; its friction should still act at its own time, but
-# where another collision of the step caused it. Of two that do not bounce each causes the other again and
-# again, as long as they slow each other down: the lasting contacts find at once what that ends in.
-LEAST_RESTITUTION, LEAST_OF_CAUSED = 0.5, 1e-6
 MOST_ACTED = 0.999  # of a lasting impulse: the whole is known again from what is left of it
 # Tasks on the board: contacts are looked at, groups of collisions resolved, contacts of bodies that these
 # changed looked at again; and how many of each are worth a piece.
@@ -60,19 +61,6 @@ CONTACTS_OF_PIECE, COLLISIONS_OF_PIECE, BODIES_OF_PIECE, MOST = 256, 24, 24, 16
 # first, and how far these are dealt with; the island at hand, its round, and in this collisions, groups of
 # them and bodies that they changed.
 PIECES, HITS, HIT, ISLAND, ROUND, LISTED, GROUPS, BODIES, COUNTS = range(9)
-
-
-class Surfaces(NamedTuple):
-    """How bodies bounce."""
-
-    restitution: np.ndarray  # (n,)
-    multiply: bool  # how coefficients combine
-    low_bounce: float  # [m/s] speed of a bounce that rises by the tolerance
-
-
-def surfaces_of(restitution: np.ndarray, multiply: bool, gravity: float, tolerance: float) -> Surfaces:
-    """How bodies bounce that gravity [m/s^2] pulls, where heights up to the tolerance [m] do not count."""
-    return Surfaces(restitution, multiply, low_bounce=math.sqrt(2.0 * gravity * tolerance))
 
 
 class CollisionScratch(NamedTuple):
@@ -115,87 +103,59 @@ def _fastest_point(v, radius):
 
 
 @inlined
-def _closes(velocity, change, rest_speed):
-    """Whether a contact of these normal speeds closes at some time in the step faster than a resting one."""
-    return velocity + min(change, 0.0) < -rest_speed
-
-
-@inlined
 def _is_fast(contacts, c, rest_speed, scratch):
     """Whether the bodies of contact `c` are fast enough to collide there before any other has."""
     return scratch.speed[contacts.body[c, 0]] + scratch.speed[contacts.body[c, 1]] >= rest_speed
 
 
 @inner
-def _impact(masses, contacts, rows, c, velocity, acceleration, h, rest_speed, scratch):
-    """(time, normal velocity) of the collision of contact `c`, which closes; time -1 where none.
+def _list_first(surfaces, masses, contacts, rows, now, first, last, h, rest_speed, scratch):
+    """Find when collisions of a group happen, and leave those out that come after another of their pair.
 
-    The gap follows s + J offset + J v t + J a t^2 / 2 with the normal velocity J v and acceleration J a. From
-    a collision on, where bodies may turn faster than before, the way is curved, too; and all the way where
-    they turn so far that contacts are not those of the moment they meet.
+    Where one corner strikes, the other moves on in another way. Where it would be nearer than the tolerance
+    by then, both strike at once.
+
+    Returns:
+        Where the group then ends.
     """
-    earliest = max(scratch.time[contacts.body[c, 0]], scratch.time[contacts.body[c, 1]])
-    n = vec3.load(contacts.normal, c)
-    gap = rows.gap[c] + vec3.dot(n, relative_velocity(scratch.offset, contacts, c))
-    now = gap + (velocity + 0.5 * acceleration * earliest) * earliest
-    speed = velocity + acceleration * earliest
-    if now <= 0.0:  # in touch already
-        return (earliest if speed < -rest_speed else -1.0), speed
-    if earliest > 0.0 or turns_far(masses, contacts, c, h, scratch.velocity):
-        acceleration += gap_curvature(masses, contacts, c, scratch.velocity)
-    discriminant = speed * speed - 2.0 * acceleration * now
-    if discriminant <= rest_speed * rest_speed:
-        return -1.0, 0.0
-    closing = math.sqrt(discriminant)
-    if closing - speed <= 0.0:
-        return -1.0, 0.0
-    time = earliest + 2.0 * now / (closing - speed)
-    return (time, -closing) if time <= h else (-1.0, 0.0)
-
-
-@inlined
-def _restitution(surfaces, contacts, c):
-    """Of the bodies of contact `c`."""
-    a, b = contacts.body[c, 0], contacts.body[c, 1]
-    return combine(surfaces.restitution[a], surfaces.restitution[b], surfaces.multiply)
+    kept = begin = first
+    while begin < last:
+        end, soonest = begin, h
+        while end < last and is_same_pair(contacts.body, now.contact[end], now.contact[begin]):
+            c = now.contact[end]
+            now.time[end], now.approach[end, 0] = find_collision(
+                surfaces, masses, contacts, rows, c, h, rest_speed, LEAST_RESTITUTION, now, scratch
+            )  # fmt: skip
+            soonest = min(soonest, now.time[end])
+            end += 1
+        for i in range(begin, end):
+            if (soonest - now.time[i]) * now.approach[i, 0] <= surfaces.tolerance:
+                now.contact[kept], now.time[kept] = now.contact[i], now.time[i]
+                now.approach[kept, 0] = now.approach[i, 0]
+                kept += 1
+        begin = end
+    return kept
 
 
 @inner
-def _collision(surfaces, masses, contacts, rows, c, h, rest_speed, least_restitution, now, scratch):
-    """(time, normal velocity) of the collision of contact `c` in the coming step; time -1 where none.
-
-    Args:
-        least_restitution: With less of it, a collision is one from the speed on that it would be with this.
-    """
-    velocity = vec3.dot(vec3.load(contacts.normal, c), relative_velocity(scratch.velocity, contacts, c))
-    change, sooner = now.smooth[c], rate_at_start(masses, contacts, c, scratch.velocity)
-    if rows.gap[c] < h * abs(sooner):  # it rolls on: arms turn by more than it is apart
-        velocity, change = velocity + sooner, change - 2.0 * sooner
-    if not _closes(velocity, change, rest_speed):
-        return -1.0, 0.0
-    limit = surfaces.low_bounce / max(_restitution(surfaces, contacts, c), least_restitution)
-    limit = max(rest_speed, limit)
-    if not _closes(velocity, change, limit):
-        return -1.0, 0.0
-    return _impact(masses, contacts, rows, c, velocity, change / h, h, limit, scratch)
-
-
-@inner
-def _aim(surfaces, plan, masses, contacts, rows, now, i, h, rest_speed, scratch):
-    """Find when collision `i` of the round happens and what it aims at: rest after the smooth motion."""
-    c, row = now.contact[i], now.row[i]
-    time, speed = _collision(
-        surfaces, masses, contacts, rows, c, h, rest_speed, LEAST_RESTITUTION, now, scratch
-    )  # fmt: skip
+def _aim(surfaces, plan, masses, contacts, rows, now, i, h, scratch):
+    """Find what collision `i` of the round aims at: rest, or a bounce, after the smooth motion."""
+    c, row, time, speed = now.contact[i], now.row[i], now.time[i], now.approach[i, 0]
+    if rows.before[c, 0] == 0.0 and rows.collision[c, 0] == 0.0:
+        move_to_collision(masses, contacts, rows, c, time, h, plan, scratch)
+        now.smooth[c] = vec3.dot(vec3.load(contacts.normal, c), relative_velocity(plan.change, contacts, c))
+        speed = vec3.dot(vec3.load(contacts.normal, c), relative_velocity(scratch.velocity, contacts, c))
+        speed += now.smooth[c] * time / h
     smooth = in_frame(contacts, c, relative_velocity(plan.change, contacts, c))
     pack_row(masses, contacts, c, 0.0, 1.0, row)
     pack_friction(rows.friction[c, 0], rows.friction[c, 1], row)
-    restitution = _restitution(surfaces, contacts, c)
+    restitution = restitution_of(surfaces, contacts, c)
     pack_normal(rows.K_nn[c], 0.0, -restitution * speed - smooth[0] * time / h, row)
     row[ANCHOR_1], row[ANCHOR_2] = -smooth[1] * time / h, -smooth[2] * time / h
-    now.time[i] = time
+    velocity = in_frame(contacts, c, relative_velocity(scratch.velocity, contacts, c))
     now.body[i, 0], now.body[i, 1] = contacts.body[c, 0], contacts.body[c, 1]
     for k in range(3):
+        now.approach[i, k] = velocity[k] + smooth[k] * time / h
         now.impulse[i, k] = 0.0
 
 
@@ -222,13 +182,17 @@ def _resolve_groups(
     """Resolve so many groups of the round, none of which moves what another one does."""
     settled, listed = SETTLED * rest_speed, scratch.count[LISTED]
     for g in range(first, last):
-        begin, end = now.group_start[g], now.group_start[g + 1]
+        begin = now.group_start[g]
+        end = _list_first(
+            surfaces, masses, contacts, rows, now, begin, now.group_start[g + 1], h, rest_speed, scratch
+        )  # fmt: skip
         for i in range(begin, end):
-            _aim(surfaces, plan, masses, contacts, rows, now, i, h, rest_speed, scratch)
+            _aim(surfaces, plan, masses, contacts, rows, now, i, h, scratch)
         begin_pairs(kind, masses, now, begin, end, scratch.velocity)
         largest, left = resolve_group(kind, masses, now, begin, end, listed > MANY, settled, scratch.velocity)
         if left > max(settled, SQUEEZED * largest) and has_animated(kind, contacts, now, listed):
             take_back(kind, masses, now, begin, end, scratch.velocity)
+        hold_group_energy(kind, masses, now, begin, end, h, scratch.velocity)
         _close_group(kind, masses, rows, now, begin, end, scratch)
 
 
@@ -243,7 +207,7 @@ def _look(surfaces, plan, masses, contacts, rows, first, last, h, rest_speed, no
         now.smooth[c] = vec3.dot(vec3.load(contacts.normal, c), relative_velocity(plan.change, contacts, c))
         if not _is_fast(contacts, c, rest_speed, scratch):
             continue
-        time, _ = _collision(
+        time, _ = find_collision(
             surfaces, masses, contacts, rows, c, h, rest_speed, LEAST_RESTITUTION, now, scratch
         )  # fmt: skip
         if time >= 0.0:
@@ -264,7 +228,7 @@ def _look_again(surfaces, masses, contacts, rows, now, first, last, h, rest_spee
             if 0 <= other < rank:
                 continue
             while c < graph.link[link + 1]:
-                time, _ = _collision(
+                time, _ = find_collision(
                     surfaces, masses, contacts, rows, c, h, rest_speed, LEAST_OF_CAUSED, now, scratch
                 )  # fmt: skip
                 if time >= 0.0:

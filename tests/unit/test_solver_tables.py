@@ -126,7 +126,7 @@ def points_by_pair(simulation: topple.Simulation) -> list[np.ndarray]:
 
 def heaps_one_of_which_has_moved_pairs(shuffle):
     """Two heaps in the same motion; in the second the pairs are moved to the first slots."""
-    as_they_are, moved = heap_in_motion(200, 1.2), heap_in_motion(200, 1.2)
+    as_they_are, moved = heap_in_motion(200, 1.1), heap_in_motion(200, 1.1)
     pipeline = moved._pipeline
     pairs = pipeline.broad_phase.pairs
     assert pairs.counter[FREE] > 20

@@ -1,0 +1,183 @@
+"""When and where bodies collide within a step.
+
+The contact points of a step are those of its beginning, or, of what moves far in it, of a moment at which the
+free motion would meet (see `collision/meeting.py`). From there to the collision bodies slide past each other
+and turn. Pushed at the points of the beginning they would be pushed at two places, and the moment of that
+pair of impulses would come from nowhere. So a contact is moved on to its collision first: what carries the
+normal turns it, and both bodies are pushed at one point.
+
+Source: Mirtich 1996 (resting limit); p x (c_a + r_a - c_b - r_b) = 0 for the impulse p of a contact, or the
+angular momentum of both bodies would change.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..collision.contact_set import cores
+from ..collision.meeting import MOST_TURN
+from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B
+from ..dynamics.contact_rows import combine, normal_response, relative_velocity
+from ..jit import inlined, inner
+from ..math3 import quat, vec3
+from .impulse_arms import contact_share, far_way, rate_at_start, rim_radius
+from .impulse_contacts import gap_curvature, turn_shown, turned_arm, turns_far, without_roll
+
+# The approach speed, in units of what gravity adds in one step, below which contact is resting.
+REST_STEPS = 1.05
+# So it is where the bounce would be lower than the tolerance: it is over before anyone could see it. With
+# less restitution than this a faster one would be, too; its friction should still act at its own time, but
+# where another collision of the step caused it. Of two that do not bounce each causes the other again and
+# again, as long as they slow each other down: the lasting contacts find at once what that ends in.
+LEAST_RESTITUTION, LEAST_OF_CAUSED = 0.5, 1e-6
+
+
+class Surfaces(NamedTuple):
+    """How bodies bounce."""
+
+    restitution: np.ndarray  # (n,)
+    multiply: bool  # how coefficients combine
+    low_bounce: float  # [m/s] speed of a bounce that rises by the tolerance
+    tolerance: float  # [m]
+
+
+def surfaces_of(restitution: np.ndarray, multiply: bool, gravity: float, tolerance: float) -> Surfaces:
+    """How bodies bounce that gravity [m/s^2] pulls, where heights up to the tolerance [m] do not count."""
+    return Surfaces(restitution, multiply, math.sqrt(2.0 * gravity * tolerance), tolerance)
+
+
+@inlined
+def _closes(velocity, change, rest_speed):
+    """Whether a contact of these normal speeds closes at some time in the step faster than a resting one."""
+    return velocity + min(change, 0.0) < -rest_speed
+
+
+@inner
+def _impact(masses, contacts, rows, c, velocity, acceleration, h, rest_speed, scratch):
+    """(time, normal velocity) of the collision of contact `c`, which closes; time -1 where none.
+
+    The gap follows s + J offset + J v t + J a t^2 / 2 with the normal velocity J v and acceleration J a. From
+    a collision on, where bodies may turn faster than before, the way is curved, too; and all the way where
+    they turn so far that contacts are not those of the moment they meet.
+    """
+    earliest = max(scratch.time[contacts.body[c, 0]], scratch.time[contacts.body[c, 1]])
+    n = vec3.load(contacts.normal, c)
+    gap = rows.gap[c] + vec3.dot(n, relative_velocity(scratch.offset, contacts, c))
+    now = gap + (velocity + 0.5 * acceleration * earliest) * earliest
+    speed = velocity + acceleration * earliest
+    if now <= 0.0:  # in touch already
+        return (earliest if speed < -rest_speed else -1.0), speed
+    if earliest > 0.0 or turns_far(masses, contacts, c, h, scratch.velocity):
+        acceleration += gap_curvature(masses, contacts, c, scratch.velocity)
+    discriminant = speed * speed - 2.0 * acceleration * now
+    if discriminant <= rest_speed * rest_speed:
+        return -1.0, 0.0
+    closing = math.sqrt(discriminant)
+    if closing - speed <= 0.0:
+        return -1.0, 0.0
+    time = earliest + 2.0 * now / (closing - speed)
+    return (time, -closing) if time <= h else (-1.0, 0.0)
+
+
+@inlined
+def restitution_of(surfaces, contacts, c):
+    """Of the bodies of contact `c`."""
+    a, b = contacts.body[c, 0], contacts.body[c, 1]
+    return combine(surfaces.restitution[a], surfaces.restitution[b], surfaces.multiply)
+
+
+@inner
+def find_collision(surfaces, masses, contacts, rows, c, h, rest_speed, least_restitution, now, scratch):
+    """(time, normal velocity) of the collision of contact `c` in the coming step; time -1 where none.
+
+    Args:
+        least_restitution: With less of it, a collision is one from the speed on that it would be with this.
+    """
+    velocity = vec3.dot(vec3.load(contacts.normal, c), relative_velocity(scratch.velocity, contacts, c))
+    change, sooner = now.smooth[c], rate_at_start(masses, contacts, c, scratch.velocity)
+    if rows.gap[c] < h * abs(sooner):  # it rolls on: arms turn by more than it is apart
+        velocity, change = velocity + sooner, change - 2.0 * sooner
+    if not _closes(velocity, change, rest_speed):
+        return -1.0, 0.0
+    limit = surfaces.low_bounce / max(restitution_of(surfaces, contacts, c), least_restitution)
+    limit = max(rest_speed, limit)
+    if not _closes(velocity, change, limit):
+        return -1.0, 0.0
+    return _impact(masses, contacts, rows, c, velocity, change / h, h, limit, scratch)
+
+
+@inlined
+def _way(plan, scratch, body, time, h):
+    """(way of the centre of mass [m], rotation [rad]) of a body at a time in the step."""
+    v, w = vec3.load_pair(scratch.velocity[body])
+    dv, dw = vec3.load_pair(plan.change[body])
+    x, turn = vec3.load_pair(scratch.offset[body])
+    v, w = vec3.add(v, vec3.scale(dv, 0.5 * time / h)), vec3.add(w, vec3.scale(dw, 0.5 * time / h))
+    return vec3.add(x, vec3.scale(v, time)), vec3.add(turn, vec3.scale(w, time))
+
+
+@inlined
+def _is_met(masses, contacts, c, way, turn_a, turn_b):
+    """Whether a contact is that of the moment at which its bodies meet already: see `moves_far`.
+
+    Args:
+        way: How they move relative to each other in the whole step [m]; `turn_a`, `turn_b` [rad] that they
+            turn.
+    """
+    far = far_way(masses, contacts, c)
+    turn = max(vec3.dot(turn_a, turn_a), vec3.dot(turn_b, turn_b))
+    return vec3.dot(way, way) > far * far and turn <= MOST_TURN * MOST_TURN
+
+
+@inlined
+def _opened(plan, scratch, contacts, c, time, h):
+    """How far the gap of contact `c` has opened at a time in the step [m]."""
+    n = vec3.load(contacts.normal, c)
+    way = vec3.dot(n, relative_velocity(scratch.offset, contacts, c))
+    steady = vec3.dot(n, relative_velocity(scratch.velocity, contacts, c))
+    return way + (steady + 0.5 * vec3.dot(n, relative_velocity(plan.change, contacts, c)) * time / h) * time
+
+
+@inner
+def move_to_collision(masses, contacts, rows, c, time, h, plan, scratch):
+    """Make a contact that begins with a collision that of the moment at which it happens.
+
+    Normal, arms, separation and gap are brought there: the gap closes then, and both arms end at one point.
+
+    Args:
+        time: Of the collision, within the step [s].
+        scratch: The motion of the bodies so far, see `CollisionScratch`.
+    """
+    a, b = contacts.body[c, 0], contacts.body[c, 1]
+    earliest = max(scratch.time[a], scratch.time[b])
+    (way_a, turn_a), (way_b, turn_b) = _way(plan, scratch, a, time, h), _way(plan, scratch, b, time, h)
+    (whole_a, all_a), (whole_b, all_b) = _way(plan, scratch, a, h, h), _way(plan, scratch, b, h, h)
+    all_a, all_b = without_roll(masses, a, all_a), without_roll(masses, b, all_b)
+    if _is_met(masses, contacts, c, vec3.subtract(whole_a, whole_b), all_a, all_b):
+        turn_a = turn_b = (0.0, 0.0, 0.0)
+    left = min(rows.gap[c] + _opened(plan, scratch, contacts, c, time, h), 0.0) if time == earliest else 0.0
+    n = n_end = vec3.load(contacts.normal, c)
+    core_a, core_b = cores(contacts.arm_at_start, contacts.normal, contacts.rounding, c)
+    qa, qb = turn_shown(masses, a, turn_a), turn_shown(masses, b, turn_b)
+    if contacts.carrier[c] == CARRIED_BY_A:
+        n_end = quat.rotate(qa, n)
+    elif contacts.carrier[c] == CARRIED_BY_B:
+        n_end = quat.rotate(qb, n)
+    out, out_end = vec3.scale(n, -1.0), vec3.scale(n_end, -1.0)
+    rim_a, rim_b = rim_radius(masses, a, core_a, out), rim_radius(masses, b, core_b, n)
+    arm_a = turned_arm(masses, a, qa, core_a, out, out_end)
+    arm_b = turned_arm(masses, b, qb, core_b, n, n_end)
+    arm_a = vec3.add(arm_a, vec3.scale(n_end, -contacts.rounding[c, 0]))
+    arm_b = vec3.add(arm_b, vec3.scale(n_end, contacts.rounding[c, 1]))
+    apart = vec3.subtract(vec3.load(masses.c, a), vec3.load(masses.c, b))
+    apart = vec3.add(vec3.add(apart, vec3.subtract(way_a, way_b)), vec3.subtract(arm_a, arm_b))
+    share = contact_share(contacts, c, rim_a, rim_b)
+    for k in range(3):
+        contacts.normal[c, k] = n_end[k]
+        contacts.arm[c, 0, k] = contacts.arm_at_start[c, 0, k] = arm_a[k] - (1.0 - share) * apart[k]
+        contacts.arm[c, 1, k] = contacts.arm_at_start[c, 1, k] = arm_b[k] + share * apart[k]
+    gap = left - _opened(plan, scratch, contacts, c, time, h)
+    contacts.separation[c] += gap - rows.gap[c]
+    rows.gap[c], rows.K_nn[c] = gap, normal_response(masses, contacts, c)
+    rows.slot[c] = -1  # what the row holds is no longer that of the point found

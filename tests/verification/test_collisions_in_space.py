@@ -1,0 +1,75 @@
+"""Two boxes that collide in free space, however they lie and turn: momenta stay, and motion is the exact one."""
+
+import numpy as np
+import pytest
+import topple
+
+BOXES = 8  # pairs
+
+
+def boxes(seed, *, spin=0.0, friction=0.5, restitution=0.5):
+    """Two boxes of random shape, mass and orientation that fly at each other at 1 m/s each, 2 m apart."""
+    rng = np.random.default_rng(seed)
+    scene = topple.Scene(gravity=(0, 0, 0))
+    for name, x in (("left", -1.0), ("right", 1.0)):
+        orientation, mass = rng.normal(size=4), 10 ** rng.uniform(-0.5, 0.5)
+        scene.add(
+            topple.Body(
+                name, topple.Box(rng.uniform(0.4, 1.0, 3)), mass=mass,
+                position=(x, *(0.15 * rng.normal(size=2))),
+                orientation=orientation / np.linalg.norm(orientation), linear_velocity=(-x, 0, 0),
+                angular_velocity=spin * rng.normal(size=3), friction=friction, restitution=restitution,
+            )
+        )  # fmt: skip
+    return scene
+
+
+def momenta(simulation):
+    """Linear and angular momentum of all bodies, the latter body by body about the origin, shape (n, 3)."""
+    pipeline = simulation._pipeline
+    p = pipeline.masses.mass[:, None] * pipeline.state.v
+    return p.sum(axis=0), pipeline.state.L + np.cross(pipeline.state.c, p)
+
+
+@pytest.mark.parametrize("spin", [0.0, 5.0])
+@pytest.mark.parametrize(("restitution", "friction"), [(1.0, 0.0), (1.0, 0.5), (0.5, 0.5)])
+@pytest.mark.parametrize("time_step", [1 / 60, 1 / 240, 1e-3], ids=["1/60 s", "1/240 s", "1 ms"])
+def test_momenta_stay(time_step, restitution, friction, spin, figure):
+    """Impulses act on both bodies at one point, so that no momentum comes from nowhere, nor energy.
+
+    What is left of the angular momentum's change is energy that is held: by (w h)^2 of it at most, as the
+    inertia turns by w h in a step. Its order is derived, its factor is not.
+    """
+    worst_p, worst_L = 0.0, 0.0
+    for seed in range(BOXES):
+        scene = boxes(seed, spin=spin, friction=friction, restitution=restitution)
+        simulation = topple.Simulation(scene, topple.ImpulseSolver(time_step=time_step))
+        (p, L), energy, fastest = momenta(simulation), simulation.energy(), 0.0
+        for _ in range(round(1.5 / time_step)):
+            simulation.advance(time_step)
+            fastest = max(fastest, np.linalg.norm(simulation.state.angular_velocity, axis=1).max())
+            assert simulation.energy() < energy * (1.0 + 1e-9)
+        (p_end, L_end), size = momenta(simulation), np.linalg.norm(L, axis=1).sum()
+        change = np.linalg.norm(L_end.sum(axis=0) - L.sum(axis=0)) / size
+        worst_p = max(worst_p, np.linalg.norm(p_end - p))
+        worst_L = max(worst_L, change / (fastest * time_step) ** 2)
+    figure("momentum [N s]", worst_p, 1e-13)
+    figure("angular momentum, of all there was, by (w h)^2", worst_L, 1.0)
+
+
+@pytest.mark.parametrize("time_step", [1 / 60, 1 / 240, 1e-3], ids=["1/60 s", "1/240 s", "1 ms"])
+def test_the_impulse_solver_finds_the_exact_collision(time_step, figure):
+    """Velocities .5 s after boxes collided that had not turned, to those of the analytic solver.
+
+    Edges that cross meet to a thousandth of their size where they move by less than that in a step, and a
+    velocity changes by some times that. Before contacts were moved to their collision some were off by .44 m/s.
+    """
+    worst = 0.0
+    for seed in range(BOXES):
+        solvers = topple.AnalyticSolver(), topple.ImpulseSolver(time_step=time_step)
+        exact, found = (topple.Simulation(boxes(seed), solver) for solver in solvers)
+        for simulation in (exact, found):
+            simulation.advance(1.0)
+        for name in ("linear_velocity", "angular_velocity"):
+            worst = max(worst, np.abs(getattr(exact.state, name) - getattr(found.state, name)).max())
+    figure("velocity [m/s, rad/s]", worst, 1e-2)
