@@ -167,6 +167,33 @@ def free_spin(q, r, L, w, inertia, inv_inertia, axis_order, h):
 
 
 @inner
+def spin_after_blows(q, r, L, w, change, time, turn, inertia, inv_inertia, axis_order, h):
+    """Mean angular velocity over the time h [s] of a body whose angular momentum blows change [rad/s].
+
+    Args:
+        q, r, L, w: See `free_spin`.
+        change: By what the blows change the angular momentum [kg m^2/s], world axes.
+        time: Of the last one [s].
+        turn: Rotation up to then, each angular velocity taken as constant [rad].
+        inertia, inv_inertia, axis_order: See `free_spin`.
+    """
+    if time > 0.0:
+        spin = free_spin(q, r, L, w, inertia, inv_inertia, axis_order, time)
+        turn = vec3.add(turn, vec3.scale(vec3.subtract(spin, w), time))
+    q_then = quat.normalize(quat.multiply(quat.exp(turn), q))
+    if time < h:
+        r_then, L_then = quat.to_mat3(q_then), vec3.add(L, change)
+        w_then = mat3.transform(
+            mat3.rotate_diagonal(r_then, (inv_inertia[0], inv_inertia[1], inv_inertia[2])), L_then
+        )
+        rest = vec3.scale(
+            free_spin(q_then, r_then, L_then, w_then, inertia, inv_inertia, axis_order, h - time), h - time
+        )
+        q_then, turn = quat.multiply(quat.exp(rest), q_then), vec3.add(turn, rest)
+    return mean_spin(q, q_then, vec3.scale(turn, 1.0 / h), h)
+
+
+@inner
 def spin_under_torque(q, L, change, w, inv_inertia, axis_order, h):
     """Mean angular velocity over the time h [s] of a body whose angular momentum a torque changes steadily.
 

@@ -359,7 +359,7 @@ class ImpulsePipeline:
         speed = max(self._gravity_speed(h), 0.1 * self.tolerance / h)
         self.crew.run(
             resolve_collisions,
-            self.model.kind, self.model.bound, self.surfaces, self.masses, self.plan, self.geometry,
+            self.model, self.state, self.surfaces, self.masses, self.plan, self.geometry,
             self.rows, self.islands, island_count, h, speed, self.lasting, self.graph, self.round,
             self.collisions, alone=self._is_small,
         )  # fmt: skip

@@ -21,6 +21,7 @@ from ..crew import LEADER, TASK, next_piece, piece_done, put_up, wait_for_all
 from ..dynamics.body_state import DYNAMIC
 from ..dynamics.contact_rows import in_frame, relative_velocity
 from ..dynamics.islands import CONTACTS
+from ..dynamics.motion import turn_by_blows
 from ..dynamics.packed_rows import ANCHOR_1, ANCHOR_2, pack_friction, pack_normal, pack_row
 from ..jit import inlined, inner, kernel
 from ..math3 import vec3
@@ -326,7 +327,7 @@ def join_impulses(rows, first, last):
 
 
 @inner
-def _end_island(contacts, rows, islands, plan, h, lasting, scratch):
+def _end_island(model, state, contacts, rows, islands, plan, h, lasting, scratch):
     """Take the island's collisions into the plan."""
     island = scratch.count[ISLAND]
     _split_impulses(contacts, rows, islands, island, h, lasting, scratch)
@@ -336,6 +337,10 @@ def _end_island(contacts, rows, islands, plan, h, lasting, scratch):
             late = scratch.offset[body, k] / h
             plan.mean[body, k] += scratch.velocity[body, k] - plan.start[body, k] + late
             plan.end_minus_mean[body, k] -= late
+        if scratch.time[body] > 0.0:
+            turn_by_blows(
+                model, state, plan, body, scratch.velocity[body], scratch.offset[body], scratch.time[body], h
+            )  # fmt: skip
 
 
 @inner
@@ -377,7 +382,7 @@ def _begin_round(board, kind, contacts, now, scratch):
 
 @inner
 def _begin_next(
-    board, kind, plan, contacts, rows, islands, island_count, h, lasting, graph, now, scratch
+    board, model, state, plan, contacts, rows, islands, island_count, h, lasting, graph, now, scratch
 ):  # fmt: skip
     """Put up the task after one that is done; whether there is any."""
     task, count = board.word[TASK], scratch.count
@@ -393,11 +398,11 @@ def _begin_next(
         count[LISTED] = 0
     if count[LISTED] == 0:
         if task != LOOK:
-            _end_island(contacts, rows, islands, plan, h, lasting, scratch)
+            _end_island(model, state, contacts, rows, islands, plan, h, lasting, scratch)
         if count[HIT] == count[HITS]:
             return False
         _begin_island(islands, now, scratch)
-    _begin_round(board, kind, contacts, now, scratch)
+    _begin_round(board, model.kind, contacts, now, scratch)
     return True
 
 
@@ -424,13 +429,12 @@ def _begin(board, bound, plan, contact_count, rest_speed, scratch):
 
 @kernel
 def resolve_collisions(
-    kind, bound, surfaces, masses, plan, contacts, rows, islands, island_count, h, gravity_speed, lasting,
+    model, state, surfaces, masses, plan, contacts, rows, islands, island_count, h, gravity_speed, lasting,
     graph, now, scratch, board, thread,
 ):  # fmt: skip
     """Resolve all collisions of the step; `plan.mean` and `plan.end_minus_mean` take them in.
 
     Args:
-        bound: Largest distance of any point of each body from its centre of mass [m], shape (n,).
         gravity_speed: What gravity adds to a velocity in one step [m/s].
         lasting: Whether the impulses of the last step act on a body all through this one, shape (n,).
         graph: Of these contacts.
@@ -438,13 +442,14 @@ def resolve_collisions(
         board, thread: See `crew`: several threads share the contacts and the groups of a round.
     """
     rest_speed = REST_STEPS * gravity_speed
-    if thread == LEADER and not _begin(board, bound, plan, graph.built[CONTACTS], rest_speed, scratch):
+    if thread == LEADER and not _begin(board, model.bound, plan, graph.built[CONTACTS], rest_speed, scratch):
         return
     while True:
         piece = next_piece(board, thread)
         if piece >= 0:
             _do_piece(
-                board, piece, kind, surfaces, masses, plan, contacts, rows, h, rest_speed, graph, now, scratch
+                board, piece, model.kind, surfaces, masses, plan, contacts, rows, h, rest_speed, graph, now,
+                scratch,
             )  # fmt: skip
             piece_done(board)
         elif thread != LEADER:
@@ -452,6 +457,7 @@ def resolve_collisions(
         else:
             wait_for_all(board, scratch.count[PIECES])
             if not _begin_next(
-                board, kind, plan, contacts, rows, islands, island_count, h, lasting, graph, now, scratch
+                board, model, state, plan, contacts, rows, islands, island_count, h, lasting, graph, now,
+                scratch,
             ):  # fmt: skip
                 return

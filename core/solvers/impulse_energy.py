@@ -13,7 +13,8 @@ step and the work of the animated bodies that touch it. Impulses stay in their f
 kept.
 
 What is left (arms that turn, springs that give way, motion cut short) is of a higher order. It is taken
-from the speed of the island over the ground, or, where it touches none, over its own centre of mass. An
+from the impulses of the step's collisions, which momenta do not feel, and only what these do not pay for from
+the speed of the island over the ground, or, where it touches none, over its own centre of mass. An
 island that would rise by more than all its speed pays for ends its step early.
 """
 
@@ -28,6 +29,7 @@ from ..jit import inlined, inner, kernel
 from ..math3 import mat3, vec3
 from .impulse_contacts import turns_far
 
+MOST_RETURNED = 0.1  # part of the collisions' impulses that may be taken back
 PAID_CLIMB = 0.5  # part of the energy of motion that a step which ends early may spend on a rise
 
 
@@ -107,14 +109,29 @@ def _into_cone(p, limit):
 
 
 @inner
-def _list_changes(masses, contacts, rows, order, first, last, h, plan, lasting, scratch):
-    """Write what s = 1 would add, by contact and by body."""
+def _sum_changes(masses, contacts, order, first, last, scratch):
+    """Write what impulses at contacts add to the momentum of their bodies."""
     for i in range(first, last):
         c = order[i]
         for side in range(2):
             body = contacts.body[c, side]
             for k in range(6):
                 scratch.change[body, k] = 0.0
+    for i in range(first, last):
+        c = order[i]
+        extra = vec3.load(scratch.extra, c)
+        for side in range(2):
+            body, sign = contacts.body[c, side], 1.0 if side == 0 else -1.0
+            torque = vec3.cross(vec3.load(contacts.arm[c], side), extra)
+            for k in range(3):
+                scratch.change[body, k] += sign * extra[k]
+                if not masses.lock_angular[body, k]:
+                    scratch.change[body, 3 + k] += sign * torque[k]
+
+
+@inner
+def _list_changes(masses, contacts, rows, order, first, last, h, plan, lasting, scratch):
+    """Write what s = 1 would add, by contact and by body."""
     for i in range(first, last):
         c = order[i]
         a, b = contacts.body[c, 0], contacts.body[c, 1]
@@ -125,13 +142,35 @@ def _list_changes(masses, contacts, rows, order, first, last, h, plan, lasting, 
             extra = (0.0, 0.0, 0.0)
         for k in range(3):
             scratch.extra[c, k] = extra[k]
-        for side in range(2):
-            body, sign = contacts.body[c, side], 1.0 if side == 0 else -1.0
-            torque = vec3.cross(vec3.load(contacts.arm[c], side), extra)
-            for k in range(3):
-                scratch.change[body, k] += sign * extra[k]
-                if not masses.lock_angular[body, k]:
-                    scratch.change[body, 3 + k] += sign * torque[k]
+    _sum_changes(masses, contacts, order, first, last, scratch)
+
+
+@inner
+def _list_collisions(masses, contacts, rows, order, first, last, scratch):
+    """Write what collisions added, with the other sign, by contact and by body."""
+    for i in range(first, last):
+        c = order[i]
+        extra = to_world(contacts, c, vec3.scale(vec3.load(rows.collision, c), -1.0))
+        for k in range(3):
+            scratch.extra[c, k] = extra[k]
+    _sum_changes(masses, contacts, order, first, last, scratch)
+
+
+@inner
+def _effect(kind, masses, state, contacts, islands, island, plan, scratch):
+    """(slope, curve) of the energy of an island over the share of the changes that acts [J]."""
+    slope, curve = 0.0, 0.0
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        body = islands.body[k]
+        d = scratch.change[body]
+        dp, dL = (d[0], d[1], d[2]), (d[3], d[4], d[5])
+        p, L = _momentum(masses, state, body), vec3.load(state.L, body)
+        slope += _square(masses, body, p, L, dp, dL)
+        curve += 0.5 * _square(masses, body, dp, dL, dp, dL)
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        slope -= _work(kind, contacts, c, vec3.load(scratch.extra, c), plan)[0]
+    return slope, curve
 
 
 @inlined
@@ -146,17 +185,14 @@ def _least_share(rise, slope, curve):
 
 
 @inner
-def _add_share(masses, state, contacts, islands, island, order, first, last, share, impulse, scratch):
-    """Let the share s of the changes act, and remember it with the contacts."""
+def _add_share(masses, state, islands, island, share, scratch):
+    """Let the share s of the changes act."""
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
         body = islands.body[k]
         for m in range(3):
             state.v[body, m] += share * scratch.change[body, m] * masses.inv_mass[body, m]
             state.L[body, m] += share * scratch.change[body, 3 + m]
         update_spin(masses, state, body)
-    for i in range(first, last):
-        for m in range(3):
-            impulse[order[i], m] += share * scratch.extra[order[i], m]
 
 
 @inner
@@ -257,7 +293,7 @@ def hold_energy(
         held: Bodies held at rest, shape (n,).
         scratch: `start` is read.
     """
-    any_moved = False
+    any_moved, none = False, np.bool_(False)  # typed: a literal would compile what it is passed to once more
     for i in range(kind.shape[0]):
         any_moved = any_moved or kind[i] == KINEMATIC
     for island in range(island_count):
@@ -271,10 +307,11 @@ def hold_energy(
             rise += kinetic_energy(masses, state, body) - scratch.start[body]
         if rise <= 0.0 and not any_moved:  # who could add to it
             continue
-        parted, carried, grounded = np.bool_(False), np.bool_(False), np.bool_(False)
+        parted, carried, grounded, collides = none, none, none, none
         for i in range(first, last):
             c = islands.order[i]
             parted = parted or (forgives and allowance[slot[c]] > 0.0)
+            collides = collides or rows.collision[c, 0] > 0.0
             if kind[contacts.body[c, 0]] == DYNAMIC and kind[contacts.body[c, 1]] == DYNAMIC:
                 continue
             grounded = True
@@ -285,21 +322,20 @@ def hold_energy(
         if rise <= 0.0 or parted:
             continue
         _list_changes(masses, contacts, rows, islands.order, first, last, h, plan, lasting, scratch)
-        slope, curve = 0.0, 0.0
-        for k in range(body_first, body_last):
-            body = islands.body[k]
-            d = scratch.change[body]
-            dp, dL = (d[0], d[1], d[2]), (d[3], d[4], d[5])
-            p, L = _momentum(masses, state, body), vec3.load(state.L, body)
-            slope += _square(masses, body, p, L, dp, dL)
-            curve += 0.5 * _square(masses, body, dp, dL, dp, dL)
+        slope, curve = _effect(kind, masses, state, contacts, islands, island, plan, scratch)
+        share = _least_share(rise, slope, curve)
+        _add_share(masses, state, islands, island, share, scratch)
         for i in range(first, last):
             c = islands.order[i]
-            slope -= _work(kind, contacts, c, vec3.load(scratch.extra, c), plan)[0]
-        share = _least_share(rise, slope, curve)
-        _add_share(
-            masses, state, contacts, islands, island, islands.order, first, last, share, impulse, scratch
-        )
+            for m in range(3):
+                impulse[c, m] += share * scratch.extra[c, m]
         left = rise + share * (slope + share * curve)
+        if left > 0.0 and not carried and collides:
+            _list_collisions(masses, contacts, rows, islands.order, first, last, scratch)
+            slope, curve = _effect(kind, masses, state, contacts, islands, island, plan, scratch)
+            share = _least_share(left, slope, curve)
+            if share <= MOST_RETURNED:
+                _add_share(masses, state, islands, island, share, scratch)
+                left += share * (slope + share * curve)
         if left > 0.0 and not carried:
             _slow_island_down(masses, state, islands, island, grounded, left)

@@ -1,4 +1,4 @@
-"""Two boxes that collide in free space, however they lie and turn: momenta stay, and motion is the exact one."""
+"""Two boxes that collide in free space, however they lie and turn: momenta stay, motion is the right one."""
 
 import numpy as np
 import pytest
@@ -62,7 +62,7 @@ def test_the_impulse_solver_finds_the_exact_collision(time_step, figure):
     """Velocities .5 s after boxes collided that had not turned, to those of the analytic solver.
 
     Edges that cross meet to a thousandth of their size where they move by less than that in a step, and a
-    velocity changes by some times that. Before contacts were moved to their collision some were off by .44 m/s.
+    velocity changes by some times that. Some were off by .44 m/s where contacts acted as they began the step.
     """
     worst = 0.0
     for seed in range(BOXES):
