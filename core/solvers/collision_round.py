@@ -202,7 +202,7 @@ def _begin_pair(kind, masses, now, first, last, velocity):
 
 
 @inlined
-def is_same_pair(body_of, i, k):
+def _is_same_pair(body_of, i, k):
     """Whether two rows of a table (c, 2) name the same bodies."""
     return body_of[i, 0] == body_of[k, 0] and body_of[i, 1] == body_of[k, 1]
 
@@ -212,7 +212,7 @@ def begin_pairs(kind, masses, now, first, last, velocity):
     """Begin with even impulses at each pair of a group: what falls flat on a face needs no others."""
     while first < last:
         end = first + 1
-        while end < last and is_same_pair(now.body, end, first):
+        while end < last and _is_same_pair(now.body, end, first):
             end += 1
         if end > first + 1:
             _begin_pair(kind, masses, now, first, end, velocity)

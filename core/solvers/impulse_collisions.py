@@ -8,8 +8,8 @@ flew, bounced at t and flew on: an impulse at t moves positions by (h - t) times
 Source: Bender & Schmitt 2006, section 3.1 (collisions before contacts; loop until no pair collides;
 condition (2) on accumulated impulses). Departs from it: collisions are resolved at their time within
 the step instead of at its start; all collisions found in one round are simultaneous (Baraff 1989,
-section 8), but for those of a pair that come later than its first; these, and what they cause, come in
-the next round. Collisions of one round that have no moving body in common, not even through others, are
+section 8), but for those that come later than another of their bodies; these, and what they cause, come
+in the next round. Collisions of one round that have no moving body in common, not even through others, are
 solved apart.
 """
 
@@ -32,7 +32,6 @@ from .collision_round import (
     group_collisions,
     has_animated,
     hold_group_energy,
-    is_same_pair,
     push,
     resolve_group,
     take_back,
@@ -68,6 +67,9 @@ class CollisionScratch(NamedTuple):
     """Working space: motion of bodies through the step."""
 
     speed: np.ndarray  # [m/s] (n,) that no point of the body exceeds in the step before it collides
+    soonest: (
+        np.ndarray
+    )  # [s] (n,) when it collides first in a round; the memory of `speed`, which comes before
     velocity: np.ndarray  # (n, 6) velocity without the smooth acceleration
     offset: np.ndarray  # (n, 6) minus the sum of velocity changes times their time [m, rad]
     time: np.ndarray  # [s] (n,) time of the last collision of each body in this step
@@ -85,6 +87,7 @@ def empty_collisions(velocity: np.ndarray, offset: np.ndarray) -> CollisionScrat
     speed, time, parent, group = scratch_tables(by_body, by_body, of_bodies, of_bodies)
     return CollisionScratch(
         speed=speed,
+        soonest=speed,
         velocity=velocity,
         offset=offset,
         time=time,
@@ -110,31 +113,39 @@ def _is_fast(contacts, c, rest_speed, scratch):
 
 
 @inner
-def _list_first(surfaces, masses, contacts, rows, now, first, last, h, rest_speed, scratch):
-    """Find when collisions of a group happen, and leave those out that come after another of their pair.
+def _list_first(kind, surfaces, masses, contacts, rows, now, first, last, h, rest_speed, scratch):
+    """Find when collisions of a group happen, and put those last that come after another of their bodies.
 
-    Where one corner strikes, the other moves on in another way. Where it would be nearer than the tolerance
-    by then, both strike at once.
+    What a body strikes first sends it another way. Where it would be nearer to the next than the tolerance by
+    then, it strikes both at once.
 
     Returns:
-        Where the group then ends.
+        Where those begin that are to wait.
     """
-    kept = begin = first
-    while begin < last:
-        end, soonest = begin, h
-        while end < last and is_same_pair(contacts.body, now.contact[end], now.contact[begin]):
-            c = now.contact[end]
-            now.time[end], now.approach[end, 0] = find_collision(
-                surfaces, masses, contacts, rows, c, h, rest_speed, LEAST_RESTITUTION, now, scratch
-            )  # fmt: skip
-            soonest = min(soonest, now.time[end])
-            end += 1
-        for i in range(begin, end):
-            if (soonest - now.time[i]) * now.approach[i, 0] <= surfaces.tolerance:
-                now.contact[kept], now.time[kept] = now.contact[i], now.time[i]
-                now.approach[kept, 0] = now.approach[i, 0]
-                kept += 1
-        begin = end
+    for i in range(first, last):
+        for side in range(2):
+            scratch.soonest[contacts.body[now.contact[i], side]] = h
+    for i in range(first, last):
+        c = now.contact[i]
+        now.time[i], now.approach[i, 0] = find_collision(
+            surfaces, masses, contacts, rows, c, h, rest_speed, LEAST_RESTITUTION, now, scratch
+        )  # fmt: skip
+        for side in range(2):
+            body = contacts.body[c, side]
+            if kind[body] == DYNAMIC:  # the others go their way
+                scratch.soonest[body] = min(scratch.soonest[body], now.time[i])
+    kept = first
+    for i in range(first, last):
+        c, waits = now.contact[i], False
+        for side in range(2):
+            late = now.time[i] - scratch.soonest[contacts.body[c, side]]
+            waits = waits or -late * now.approach[i, 0] > surfaces.tolerance
+        if not waits:
+            now.contact[i], now.contact[kept] = now.contact[kept], c
+            now.time[i], now.time[kept] = now.time[kept], now.time[i]
+            speed = now.approach[i, 0]
+            now.approach[i, 0], now.approach[kept, 0] = now.approach[kept, 0], speed
+            kept += 1
     return kept
 
 
@@ -183,9 +194,9 @@ def _resolve_groups(
     """Resolve so many groups of the round, none of which moves what another one does."""
     settled, listed = SETTLED * rest_speed, scratch.count[LISTED]
     for g in range(first, last):
-        begin = now.group_start[g]
+        begin, last_waiting = now.group_start[g], now.group_start[g + 1]
         end = _list_first(
-            surfaces, masses, contacts, rows, now, begin, now.group_start[g + 1], h, rest_speed, scratch
+            kind, surfaces, masses, contacts, rows, now, begin, last_waiting, h, rest_speed, scratch
         )  # fmt: skip
         for i in range(begin, end):
             _aim(surfaces, plan, masses, contacts, rows, now, i, h, scratch)
@@ -193,8 +204,13 @@ def _resolve_groups(
         largest, left = resolve_group(kind, masses, now, begin, end, listed > MANY, settled, scratch.velocity)
         if left > max(settled, SQUEEZED * largest) and has_animated(kind, contacts, now, listed):
             take_back(kind, masses, now, begin, end, scratch.velocity)
+            last_waiting = end
         hold_group_energy(kind, masses, now, begin, end, h, scratch.velocity)
         _close_group(kind, masses, rows, now, begin, end, scratch)
+        for i in range(end, last_waiting):  # it may still come
+            for side in range(2):
+                body = contacts.body[now.contact[i], side]
+                scratch.touched[body] = kind[body] == DYNAMIC
 
 
 @inner

@@ -225,10 +225,11 @@ def test_a_wide_heap_finds_its_equilibrium(figure):
 
     Friction limits that follow the normal impulses all the way turn back and forth with some of them, round
     after round: that took ten steps of 64 iterations and more, and some heaps did not come to rest in 10 s.
+    Here one cube rocks on the edge of another for 14 s and loses a little with each blow before it falls off.
     """
     simulation = topple.Simulation(scenes.wide_heap(800), topple.ImpulseSolver(sleeping=False))
     pipeline, iterations = simulation._pipeline, 0
-    while simulation.time < 15.0 and pipeline.solve.held.sum() < 800:
+    while simulation.time < 30.0 and pipeline.solve.held.sum() < 800:
         pipeline.step(STEP)
         if pipeline.solve.settles.sum() > 400:
             iterations += pipeline.solve_report[NEWTON]
