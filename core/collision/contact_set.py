@@ -39,6 +39,7 @@ class ContactGeometry(NamedTuple):
     separation: np.ndarray
     carrier: np.ndarray
     carried: np.ndarray
+    look: np.ndarray
 
     def at_start(self) -> "ContactGeometry":
         """The same with the arms of the beginning of the step."""
@@ -57,6 +58,7 @@ def contact_geometry(contacts: ContactSet) -> ContactGeometry:
         contacts.separation,
         contacts.carrier,
         contacts.carried,
+        contacts.look,
     )
 
 

@@ -15,9 +15,10 @@ from ..geometry.shape_table import HULL, PLANE, SPHERE, TRIANGLE
 from ..jit import inlined, inner
 from ..math3 import mat3, quat, vec3
 
-# Of the size: bodies that move by less on each other in a step meet as they stand; where one of them is round
-# the normal turns with the first bit of way, and where edges cross the place runs along both.
-FAR, FAR_OF_CROSSED = 0.01, 1e-3
+# Of the size: bodies that move by less on each other in a step meet as they stand; by less than FAR_BY_FACE
+# where a flat face lies between them. Where one is round the normal turns with the first bit of way; where
+# edges cross their point runs along both.
+FAR_BY_FACE, FAR = 0.01, 1e-3
 # [rad] a step: what turns faster, and shows it, is looked at where it stands. Arms are followed from the
 # beginning of a step to its end (see `bend` in solvers/impulse_contacts.py), not from a moment between.
 MOST_TURN = 0.5
@@ -63,7 +64,7 @@ def moves_far(shapes, sa, sb, ahead, a, b, size, by_face):
     """
     turn = max(_visible_turn(shapes, sa, ahead, a), _visible_turn(shapes, sb, ahead, b))
     shift = vec3.subtract(vec3.load(ahead, a), vec3.load(ahead, b))
-    far = FAR if by_face and _is_flat(shapes, sa) and _is_flat(shapes, sb) else FAR_OF_CROSSED
+    far = FAR_BY_FACE if by_face and _is_flat(shapes, sa) and _is_flat(shapes, sb) else FAR
     return vec3.dot(shift, shift) > (far * size) ** 2 and turn <= MOST_TURN, turn
 
 

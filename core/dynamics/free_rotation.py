@@ -167,12 +167,12 @@ def free_spin(q, r, L, w, inertia, inv_inertia, axis_order, h):
 
 
 @inner
-def spin_after_blows(q, r, L, w, change, time, turn, inertia, inv_inertia, axis_order, h):
-    """Mean angular velocity over the time h [s] of a body whose angular momentum blows change [rad/s].
+def spin_after_collisions(q, r, L, w, change, time, turn, inertia, inv_inertia, axis_order, h):
+    """Mean angular velocity over the time h [s] of a body that collides in it [rad/s].
 
     Args:
         q, r, L, w: See `free_spin`.
-        change: By what the blows change the angular momentum [kg m^2/s], world axes.
+        change: By what collisions change the angular momentum [kg m^2/s], world axes.
         time: Of the last one [s].
         turn: Rotation up to then, each angular velocity taken as constant [rad].
         inertia, inv_inertia, axis_order: See `free_spin`.

@@ -16,7 +16,7 @@ from ..crew import FIRST, LEADER, TASK, next_piece_in_turn, piece_done, put_up
 from ..jit import inlined, inner, kernel
 from ..math3 import mat3, quat, vec3
 from .body_state import DYNAMIC, STATIC
-from .free_rotation import free_spin, spin_after_blows, spin_under_torque
+from .free_rotation import free_spin, spin_after_collisions, spin_under_torque
 
 
 @inner
@@ -89,7 +89,7 @@ class MotionPlan(NamedTuple):
     spin: Mean angular velocity of free motion.
     torque: By what lasting contacts changed the angular momentum in the last step.
     driven: Mean angular velocity if they do so again, of bodies that turn far; zero of others.
-    blown: Bodies that collide, and turn as blows make them.
+    collided: Bodies that collide in the step, and whose turn is that of free rotation before and after.
     due: Bodies to be planned next: all, unless only some were moved since.
     """
 
@@ -100,7 +100,7 @@ class MotionPlan(NamedTuple):
     spin: np.ndarray  # [rad/s] (n, 3)
     torque: np.ndarray  # [kg m^2/s] (n, 3)
     driven: np.ndarray  # [rad/s] (n, 3)
-    blown: np.ndarray  # (n,)
+    collided: np.ndarray  # (n,)
     due: np.ndarray  # (n,)
 
 
@@ -110,7 +110,7 @@ def empty_plan(n: int) -> MotionPlan:
     spin, torque, driven = (np.zeros((n, 3)) for _ in range(3))
     return MotionPlan(
         start, mean, change, end_minus_mean, spin, torque, driven,
-        blown=np.zeros(n, np.bool_), due=np.ones(n, np.bool_),
+        collided=np.zeros(n, np.bool_), due=np.ones(n, np.bool_),
     )  # fmt: skip
 
 
@@ -152,7 +152,7 @@ def plan_bodies(model, state, gravity, h, plan, first, last):
         if not plan.due[i]:
             plan.due[i] = True
             continue
-        plan.blown[i] = False
+        plan.collided[i] = False
         for k in range(3):
             plan.start[i, k], plan.start[i, 3 + k] = state.v[i, k], state.w[i, k]
             plan.spin[i, k], plan.driven[i, k] = state.w[i, k], 0.0
@@ -231,7 +231,7 @@ def spin_steadily(plan, i, h):
 
 
 @inner
-def turn_by_blows(model, state, plan, i, velocity, offset, time, h):
+def turn_by_collisions(model, state, plan, i, velocity, offset, time, h):
     """Plan the turn of a body that collided in the step.
 
     Args:
@@ -254,7 +254,7 @@ def turn_by_blows(model, state, plan, i, velocity, offset, time, h):
     late, change = (offset[3], offset[4], offset[5]), vec3.subtract(w_then, w)
     dL = mat3.transform(mat3.rotate_diagonal(r, vec3.load(model.inertia, i)), change)
     turn = vec3.add(late, vec3.scale(w_then, time))
-    exact = spin_after_blows(q, r, L, w, dL, time, turn, inertia, inverse, order, h)
+    exact = spin_after_collisions(q, r, L, w, dL, time, turn, inertia, inverse, order, h)
     straight = vec3.add(
         free_spin(q, r, L, w, inertia, inverse, order, h), vec3.add(change, vec3.scale(late, 1.0 / h))
     )
@@ -262,7 +262,7 @@ def turn_by_blows(model, state, plan, i, velocity, offset, time, h):
     for k in range(3):
         plan.mean[i, 3 + k] += beyond[k]
         plan.end_minus_mean[i, 3 + k] -= beyond[k]
-    plan.blown[i] = True
+    plan.collided[i] = True
 
 
 @inlined
@@ -292,7 +292,7 @@ def move_some_bodies(model, state, plan, gravity, h, first, last):
         if turns:
             q = quat.normalize(quat.multiply(quat.exp(vec3.scale(w, h)), quat.load(state.q, i)))
             state.q[i, 0], state.q[i, 1], state.q[i, 2], state.q[i, 3] = q
-            if model.kind[i] == DYNAMIC and not plan.blown[i]:
+            if model.kind[i] == DYNAMIC and not plan.collided[i]:
                 _keep_spin_energy(model, state, i, q)
         if model.kind[i] == DYNAMIC:
             keep, mean = _decay(model.damping[i, 0], h)

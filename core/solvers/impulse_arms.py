@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from ..collision.contact_set import cores
-from ..collision.meeting import FAR, FAR_OF_CROSSED
+from ..collision.meeting import FAR, FAR_BY_FACE
 from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B, CARRIED_BY_WORLD
 from ..dynamics.body_state import DYNAMIC
 from ..jit import inlined, inner
@@ -142,7 +142,7 @@ def _half_slip(n, way, moved_a, moved_b, sticks):
 def far_way(masses, contacts, c):
     """The way on each other in a step [m] beyond which a contact is of the moment they meet: `moves_far`."""
     is_round = contacts.rounding[c, 0] > 0.0 or contacts.rounding[c, 1] > 0.0
-    far = FAR_OF_CROSSED if is_round or contacts.carrier[c] == CARRIED_BY_WORLD else FAR
+    far = FAR if is_round or contacts.carrier[c] == CARRIED_BY_WORLD else FAR_BY_FACE
     return far * min(masses.bound[contacts.body[c, 0]], masses.bound[contacts.body[c, 1]])
 
 
@@ -202,10 +202,8 @@ def mean_arms(
         if touches:  # where one slides on the other, both are pushed at the same point still
             reach = math.sqrt(vec3.dot(ra, ra) + vec3.dot(rb, rb))
             sticks = 0.0 if rim_a > 0.0 or rim_b > 0.0 else 0.5 * max(turn_a, turn_b) * reach
-            slip, share = (
-                _half_slip(n, way, moved_a, moved_b, sticks),
-                contact_share(contacts, c, rim_a, rim_b),
-            )
+            slip = _half_slip(n, way, moved_a, moved_b, sticks)
+            share = contact_share(contacts, c, rim_a, rim_b)
         for k in range(3):
             contacts.arm[c, 0, k] += shift_a[k] - (1.0 - share) * slip[k]
             contacts.arm[c, 1, k] += shift_b[k] + share * slip[k]

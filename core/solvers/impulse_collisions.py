@@ -21,7 +21,7 @@ from ..crew import LEADER, TASK, next_piece, piece_done, put_up, wait_for_all
 from ..dynamics.body_state import DYNAMIC
 from ..dynamics.contact_rows import in_frame, relative_velocity
 from ..dynamics.islands import CONTACTS
-from ..dynamics.motion import turn_by_blows
+from ..dynamics.motion import turn_by_collisions
 from ..dynamics.packed_rows import ANCHOR_1, ANCHOR_2, pack_friction, pack_normal, pack_row
 from ..jit import inlined, inner, kernel
 from ..math3 import vec3
@@ -67,9 +67,7 @@ class CollisionScratch(NamedTuple):
     """Working space: motion of bodies through the step."""
 
     speed: np.ndarray  # [m/s] (n,) that no point of the body exceeds in the step before it collides
-    soonest: (
-        np.ndarray
-    )  # [s] (n,) when it collides first in a round; the memory of `speed`, which comes before
+    soonest: np.ndarray  # [s] (n,) when it collides first in a round; the memory of `speed`, needed before
     velocity: np.ndarray  # (n, 6) velocity without the smooth acceleration
     offset: np.ndarray  # (n, 6) minus the sum of velocity changes times their time [m, rad]
     time: np.ndarray  # [s] (n,) time of the last collision of each body in this step
@@ -354,7 +352,7 @@ def _end_island(model, state, contacts, rows, islands, plan, h, lasting, scratch
             plan.mean[body, k] += scratch.velocity[body, k] - plan.start[body, k] + late
             plan.end_minus_mean[body, k] -= late
         if scratch.time[body] > 0.0:
-            turn_by_blows(
+            turn_by_collisions(
                 model, state, plan, body, scratch.velocity[body], scratch.offset[body], scratch.time[body], h
             )  # fmt: skip
 

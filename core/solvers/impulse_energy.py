@@ -29,7 +29,8 @@ from ..jit import inlined, inner, kernel
 from ..math3 import mat3, vec3
 from .impulse_contacts import turns_far
 
-MOST_RETURNED = 0.1  # part of the collisions' impulses that may be taken back
+# Part of the collisions' impulses that may be taken back: without them bodies would go on into each other.
+MOST_RETURNED = 0.1
 PAID_CLIMB = 0.5  # part of the energy of motion that a step which ends early may spend on a rise
 
 

@@ -180,4 +180,4 @@ def move_to_collision(masses, contacts, rows, c, time, h, plan, scratch):
     gap = left - _opened(plan, scratch, contacts, c, time, h)
     contacts.separation[c] += gap - rows.gap[c]
     rows.gap[c], rows.K_nn[c] = gap, normal_response(masses, contacts, c)
-    rows.slot[c] = -1  # what the row holds is no longer that of the point found
+    rows.slot[c] = contacts.look[c] = -1  # neither is that of the point found any longer

@@ -1,11 +1,17 @@
-"""The turn of a body in a step, free or under a torque, against Euler's equations integrated to round-off."""
+"""The turn of a body in a step, free, under a torque or struck, against Euler's equations to round-off."""
 
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 from topple.dynamics.body_state import _axis_order
-from topple.dynamics.free_rotation import SERIES_LIMIT, TURN_OF_PART, free_spin, spin_under_torque
+from topple.dynamics.free_rotation import (
+    SERIES_LIMIT,
+    TURN_OF_PART,
+    free_spin,
+    spin_after_collisions,
+    spin_under_torque,
+)
 from topple.jit import kernel
 from topple.math3 import mat3, quat, vec3
 
@@ -33,6 +39,16 @@ def spin_of_driven(q, L, change, w, inv_inertia, axis_order, h, found_out):
     )
 
 
+@kernel
+def spin_of_struck(q, L, w, change, time, inertia, inv_inertia, axis_order, h, found_out):
+    """Write the mean angular velocity of a body that is struck at a time."""
+    w, orientation = vec3.load(w, 0), quat.load(q, 0)
+    found_out[0], found_out[1], found_out[2] = spin_after_collisions(
+        orientation, quat.to_mat3(orientation), vec3.load(L, 0), w, vec3.load(change, 0), time,
+        vec3.scale(w, time), inertia, inv_inertia, axis_order, h,
+    )  # fmt: skip
+
+
 def turn_by_integration(start, L, moments, seconds, change=0.0):
     """Rotation vector from one orientation to that after so long, w = R I^-1 R^T L, L changing steadily."""
 
@@ -49,18 +65,23 @@ def turn_by_integration(start, L, moments, seconds, change=0.0):
     ).as_rotvec()
 
 
+def tumbling(rng, least, angle):
+    """A body at random that turns by an angle in a step: its orientation, moments, w and L."""
+    part = rng.uniform(least, 1.0, 3)
+    moments = part.sum() - part
+    q, w = rng.normal(size=4), rng.normal(size=3)
+    q /= np.linalg.norm(q)
+    w *= angle / (H * np.linalg.norm(w))
+    rotation = Rotation.from_quat(q, scalar_first=True)
+    return q, moments, w, rotation.apply(moments * rotation.inv().apply(w))
+
+
 @pytest.mark.parametrize("angle", [1e-5, 1e-3, 0.01, 0.999 * SERIES_LIMIT, 0.1, 0.5])
 def test_mean_spin_of_a_free_body(angle):
     """What the series leaves is round-off; longer turns are to the error of Suzuki's composition."""
     rng = np.random.default_rng(7)
     for _ in range(10):
-        part = rng.uniform(0.05, 1.0, 3)
-        moments = part.sum() - part
-        q, w = rng.normal(size=4), rng.normal(size=3)
-        q /= np.linalg.norm(q)
-        w *= angle / (H * np.linalg.norm(w))
-        rotation = Rotation.from_quat(q, scalar_first=True)
-        L, found = rotation.apply(moments * rotation.inv().apply(w)), np.zeros(3)
+        (q, moments, w, L), found = tumbling(rng, 0.05, angle), np.zeros(3)
         spin_of(q[None], L[None], moments, 1.0 / moments, _axis_order(moments), H, found)
         exact = turn_by_integration(q, L, moments, H)
         limit = 2e-14 if angle < SERIES_LIMIT else 1e-8
@@ -78,13 +99,8 @@ def test_mean_spin_under_a_torque(angle):
     parts = 1 + int(angle / TURN_OF_PART)
     rng = np.random.default_rng(8)
     for _ in range(10):
-        part = rng.uniform(0.3, 1.0, 3)
-        moments = part.sum() - part
-        q, w, change = rng.normal(size=4), rng.normal(size=3), rng.normal(size=3)
-        q /= np.linalg.norm(q)
-        w *= angle / (H * np.linalg.norm(w))
+        (q, moments, w, L), change = tumbling(rng, 0.3, angle), rng.normal(size=3)
         rotation, found = Rotation.from_quat(q, scalar_first=True), np.zeros(3)
-        L = rotation.apply(moments * rotation.inv().apply(w))
         change *= 0.02 * np.linalg.norm(L) / np.linalg.norm(change)
         order = _axis_order(moments)
         spin_of_driven(q[None], L[None], change[None], w[None], 1.0 / moments, order, H, found)
@@ -94,3 +110,28 @@ def test_mean_spin_under_a_torque(angle):
         assert off < (moments.max() / moments.min() * angle) ** 2 / (108.0 * parts**3) * done
         linear = 0.5 * H * rotation.apply(rotation.inv().apply(change) / moments)
         assert np.linalg.norm(free + linear - exact) > 20.0 * off
+
+
+@pytest.mark.parametrize("part", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("angle", [0.02, 0.3])
+def test_mean_spin_after_a_collision(angle, part):
+    """Free rotation up to the collision, then from it on: to the errors of both."""
+    rng = np.random.default_rng(9)
+    for _ in range(10):
+        (q, moments, w, L), change = tumbling(rng, 0.2, angle), rng.normal(size=3)
+        start, found = Rotation.from_quat(q, scalar_first=True), np.zeros(3)
+        change *= 0.5 * np.linalg.norm(L) / np.linalg.norm(change)
+        spin_of_struck(
+            q[None], L[None], w[None], change[None], part * H, moments, 1.0 / moments, _axis_order(moments),
+            H, found,
+        )  # fmt: skip
+        then = start
+        for begin, end, momentum in ((0.0, part, L), (part, 1.0, L + change)):
+            if end > begin:
+                now, seconds = then.as_quat(scalar_first=True), (end - begin) * H
+                turn = turn_by_integration(now, momentum, moments, seconds)
+                then = Rotation.from_rotvec(turn) * then
+        off = np.linalg.norm(H * found - (then * start.inv()).as_rotvec())
+        assert off < 1e-8
+        straight = H * (w + (1.0 - part) * start.apply(start.inv().apply(change) / moments))
+        assert np.linalg.norm(H * found - straight) > 100.0 * off
