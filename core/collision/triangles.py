@@ -104,6 +104,45 @@ def _may_lean(shapes, s, n, d, back):
 
 
 @inner
+def _along_a_side(shapes, s, n, d, back):
+    """The normal nearest to d that a contact along a whole side of triangle s can have; zero if none is near.
+
+    What lies along a ridge and leans towards one end of it is nearest to a corner there, but comes down on
+    the whole of it.
+
+    Args:
+        n, d, back: See `_may_lean`.
+    """
+    nearest, found = CLIP_COSINE, (0.0, 0.0, 0.0)
+    for k in range(3):
+        side = vec3.subtract(_corner(shapes, s, (k + 1) % 3), _corner(shapes, s, k))
+        across = vec3.subtract(d, vec3.scale(side, vec3.dot(d, side) / vec3.dot(side, side)))
+        cosine = vec3.norm(across)  # of the angle between it and d
+        if cosine > nearest:
+            across = vec3.scale(across, 1.0 / cosine)
+            if _may_lean(shapes, s, n, across, back):
+                nearest, found = cosine, across
+    return found
+
+
+@inner
+def _lowest(shapes, sa, ra, p_ba, n, rounding):
+    """The point of a solid that lies farthest against n."""
+    core = support_point(shapes, sa, mat3.transform_transposed(ra, vec3.scale(n, -1.0)))
+    core = vec3.add(mat3.transform(ra, core), p_ba)
+    return vec3.subtract(core, vec3.scale(n, rounding))
+
+
+@inner
+def _top(shapes, s, d):
+    """How far triangle s reaches along d, in its frame."""
+    top = -1e300
+    for k in range(3):
+        top = max(top, vec3.dot(_corner(shapes, s, k), d))
+    return top
+
+
+@inner
 def _load_triangle(shapes, s, r, n, cosine, scratch):
     """Write what triangle s turns to the direction n to polygon 1: all of it, or a side; as load_feature.
 
@@ -219,12 +258,10 @@ def collide_triangle(
         back, n_local, distance = 1, vec3.scale(n_local, -1.0), -distance
     normal = mat3.transform(rb, n_local)
     rounding = (shapes.radius[sa], 0.0)
-    lowest = support_point(shapes, sa, mat3.transform_transposed(ra, vec3.scale(normal, -1.0)))
-    lowest = vec3.add(mat3.transform(ra, lowest), p_ba)
-    height = vec3.dot(normal, lowest) - distance - rounding[0]
+    lowest = _lowest(shapes, sa, ra, p_ba, normal, rounding[0])
+    height = vec3.dot(normal, lowest) - distance
     if height > margin:
         return
-    lowest = vec3.subtract(lowest, vec3.scale(normal, rounding[0]))
     room = _room(shapes, sb, mat3.transform_transposed(rb, lowest))
     n, separation, p_a = normal, height, lowest
     is_own, shallow = True, -SHALLOW * shapes.bound[sa]
@@ -241,12 +278,18 @@ def collide_triangle(
         p_a = vec3.subtract(core, vec3.scale(n, rounding[0]))
         if separation > margin:
             return
-        if margin < 1e300 and not _may_lean(shapes, sb, n_local, mat3.transform_transposed(rb, n), back):
-            if height < shallow:
+        d = mat3.transform_transposed(rb, n)
+        if margin < 1e300 and not _may_lean(shapes, sb, n_local, d, back):
+            across = _along_a_side(shapes, sb, n_local, d, back) if height < shallow else n_local
+            if vec3.dot(across, across) == 0.0:
                 note_deepest(deepest, height, normal, lowest)
                 _add_corners(shapes, sa, ra, p_ba, sb, rb, normal, distance, least, margin, size, manifold)
                 return
             n, separation, p_a = normal, height, lowest
+            if height < shallow:
+                n, is_own = mat3.transform(rb, across), False
+                p_a = _lowest(shapes, sa, ra, p_ba, n, rounding[0])
+                separation = vec3.dot(n, p_a) - _top(shapes, sb, across)
     note_deepest(deepest, separation, n, p_a)
     cosine = vec3.dot(n, normal)
     if (
