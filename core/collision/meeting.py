@@ -4,7 +4,7 @@ The closest points of two balls that fly past or at each other say little of how
 2 cm nearer after a step of 1/240 s, and the normal points elsewhere. So where bodies are to move by a good
 part of their size, they are looked at again where the motion ahead takes them: to where the plane between
 them stops keeping them apart, and from there on, until they touch or the step ends. Their points are taken
-from there if they are others by then, with the separation that, closing steadily, ends there.
+from there, with the separation that, closing steadily, ends there.
 
 Source: Mirtich 1996, section 2.3 (conservative advancement), here Newton's method on a convex distance.
 """
@@ -15,14 +15,15 @@ from ..geometry.shape_table import HULL, PLANE, SPHERE, TRIANGLE
 from ..jit import inlined, inner
 from ..math3 import mat3, quat, vec3
 
-# Of the size: bodies that move by less on each other in a step meet as they stand; by less than FAR_BY_FACE
-# where a flat face lies between them. Where one is round the normal turns with the first bit of way; where
-# edges cross their point runs along both.
+# Of the size: bodies whose points move by less on each other in a step meet as they stand; by less than
+# FAR_BY_FACE where a flat face lies between them. Where one is round the normal turns with the first bit of
+# way; where edges cross their point runs along both.
 FAR_BY_FACE, FAR = 0.01, 1e-3
 # [rad] a step: what turns faster, and shows it, is looked at where it stands. Arms are followed from the
 # beginning of a step to its end (see `bend` in solvers/impulse_contacts.py), not from a moment between.
 MOST_TURN = 0.5
-# [rad] by which a normal may turn on the way, and how far, in parts of the size, one may slide by the other.
+# [rad] by which bodies that come straight at each other turn at most until they meet, and by which part of
+# the size one slides by the other.
 SAME_NORMAL, SAME_PLACE = 1e-3, 1e-3
 MET = 0.1  # of the slack: bodies this near touch
 LOOKS = 12  # at a pair in a step, at most
@@ -63,9 +64,9 @@ def moves_far(shapes, sa, sb, ahead, a, b, size, by_face):
         (whether they do, by how much one of them turns, if that shows [rad]).
     """
     turn = max(_visible_turn(shapes, sa, ahead, a), _visible_turn(shapes, sb, ahead, b))
-    shift = vec3.subtract(vec3.load(ahead, a), vec3.load(ahead, b))
+    way = vec3.norm(vec3.subtract(vec3.load(ahead, a), vec3.load(ahead, b)))
     far = FAR_BY_FACE if by_face and _is_flat(shapes, sa) and _is_flat(shapes, sb) else FAR
-    return vec3.dot(shift, shift) > (far * size) ** 2 and turn <= MOST_TURN, turn
+    return way + turn * size > far * size and turn <= MOST_TURN, turn
 
 
 @inlined
@@ -95,25 +96,19 @@ def lowest_gap(manifold, none):
 
 
 @inner
-def _time_to_close(manifold, ahead, a, b, p_ba):
-    """After which part of the motion ahead the first candidate would touch; infinite where none closes."""
+def _time_to_close(manifold, ahead, a, b, p_ba, bent):
+    """After which part of the motion ahead the first candidate would touch; infinite where none closes.
+
+    Args:
+        bent: By how much less than on a straight way it may be apart in the end [m].
+    """
     first = math.inf
     for i in range(manifold.count[0]):
         p, n = vec3.load(manifold.p_a, i), vec3.load(manifold.normal, i)
-        closing = -vec3.dot(n, way_ahead(ahead, a, b, p, p_ba))
+        closing = bent - vec3.dot(n, way_ahead(ahead, a, b, p, p_ba))
         if closing > 0.0:
             first = min(first, max(manifold.separation[i], 0.0) / closing)
     return first
-
-
-@inlined
-def _as_it_stands(n, way, first_normal, size):
-    """Whether a contact of this normal, after this way on each other, is the one of `first_normal` still."""
-    slid = vec3.subtract(way, vec3.scale(n, vec3.dot(n, way)))
-    return (
-        vec3.dot(n, first_normal) > 1.0 - 0.5 * SAME_NORMAL * SAME_NORMAL
-        and vec3.norm(slid) < SAME_PLACE * size
-    )
 
 
 @inner
@@ -127,7 +122,7 @@ def next_look(manifold, ahead, a, b, p_ba, turn, size, slack, part, search):
         turn: By how much a body turns in the motion ahead, if that shows [rad].
         size: Of the smaller body [m].
         slack: What counts as touching [m].
-        search: Of this pair: looks, the part and the gap where it was last found apart, its first normal.
+        search: Of this pair: looks, the part and the gap where it was last found apart.
     """
     if manifold.count[0] == 0 or search[0] > LOOKS:  # it passes by, or goes on looking for ever
         return part
@@ -136,17 +131,17 @@ def next_look(manifold, ahead, a, b, p_ba, turn, size, slack, part, search):
     search[0] += 1.0
     if search[0] == 1.0:
         search[1], search[2] = 0.0, gap
-        search[3], search[4], search[5] = n
-        until = _time_to_close(manifold, ahead, a, b, p_ba)
+        if gap <= slack or _time_to_close(manifold, ahead, a, b, p_ba, 0.5 * turn * turn * size) >= 1.0:
+            return part
+        until = min(_time_to_close(manifold, ahead, a, b, p_ba, 0.0), 1.0)
         # What comes straight at each other meets as it stands.
-        way = vec3.scale(way_ahead(ahead, a, b, vec3.load(manifold.p_a, deepest), p_ba), min(until, 1.0))
-        straight = turn * until < SAME_NORMAL and _as_it_stands(n, way, n, size)
-        return until if gap > slack and until < 1.0 and not straight else part
+        way = way_ahead(ahead, a, b, vec3.load(manifold.p_a, deepest), p_ba)
+        slid = vec3.norm(vec3.subtract(way, vec3.scale(n, vec3.dot(n, way))))
+        straight = turn * until < SAME_NORMAL and slid * until < SAME_PLACE * size
+        return part if straight else until
     if abs(gap) <= MET * slack or (part == 1.0 and gap > 0.0):
-        way = vec3.scale(way_ahead(ahead, a, b, vec3.load(manifold.p_a, deepest), p_ba), part)
-        search[0] = LOOKS + 1.0  # the last look
-        return 0.0 if _as_it_stands(n, way, (search[3], search[4], search[5]), size) else part
+        return part
     if gap < 0.0:
         return search[1] + (part - search[1]) * search[2] / (search[2] - gap)
     search[1], search[2] = part, gap
-    return min(part + _time_to_close(manifold, ahead, a, b, p_ba), 1.0)
+    return min(part + _time_to_close(manifold, ahead, a, b, p_ba, 0.0), 1.0)

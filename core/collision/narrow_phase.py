@@ -71,7 +71,7 @@ class Scratch(NamedTuple):
     found: ContactSet  # contact points of the pair looked at
     impulse: np.ndarray  # [N s] (MAX_POINTS, 3) and their impulses
     deepest: np.ndarray  # (7,) separation, normal and p_a of the last pair whose closest points were noted
-    search: np.ndarray  # (6,) where the pair looked at may meet: see `next_look`
+    search: np.ndarray  # (3,) where the pair looked at may meet: see `next_look`
 
 
 def make_scratch(shapes: ShapeTable) -> Scratch:
@@ -85,7 +85,7 @@ def make_scratch(shapes: ShapeTable) -> Scratch:
         empty_contacts(MAX_POINTS),
         np.zeros((MAX_POINTS, 3)),
         np.zeros(7),
-        np.zeros(6),
+        np.zeros(3),
     )
 
 
@@ -195,7 +195,7 @@ def _store_points(
         for m in range(3):
             pairs.impulse[room, k, m] = impulse[k, m]
     keep_points(pairs, slot, ra, pose[1], rb, found, kept)
-    pairs.point_count[slot], pairs.carrier[slot] = FRESH + kept, carrier
+    pairs.point_count[slot], pairs.carrier[slot], pairs.meets[slot] = FRESH + kept, carrier, part > 0.0
 
 
 @inlined

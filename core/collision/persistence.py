@@ -123,7 +123,8 @@ def write_points(pairs, slot, a, b, ra, p_ba, rb, radius_a, radius_b, moves, con
         contacts.slot[c], contacts.place[c], contacts.carried[c] = slot, k, carried
         contacts.look[c], contacts.moves[c] = pairs.looks[slot], moves
         contacts.body[c, 0], contacts.body[c, 1] = a, b
-        contacts.separation[c], contacts.carrier[c] = distance + point[9], pairs.carrier[slot]
+        contacts.separation[c] = distance + point[9]
+        contacts.carrier[c], contacts.meets[c] = pairs.carrier[slot], pairs.meets[slot]
         contacts.rounding[c, 0], contacts.rounding[c, 1] = radius_a, radius_b
         for m in range(3):
             contacts.normal[c, m] = n[m]

@@ -12,6 +12,7 @@ import numpy as np
 from ..forces import UniformField
 from ..geometry.mass_properties import principal_axes
 from ..geometry.shape_table import CAPSULE, DISCS, SPHERE, Colliders, MeshTrees, ShapeTable, build_shape_table
+from ..jit import inlined
 from ..scene import Body, Scene
 
 STATIC, KINEMATIC, DYNAMIC = 0, 1, 2
@@ -71,6 +72,15 @@ def body_masses(model: BodyModel, state: BodyState) -> Masses:
     return Masses(
         state.c, model.bound, model.mass, model.inv_mass, model.inertia, model.round_axis, model.lock_angular,
         state.R, state.inv_I,
+    )  # fmt: skip
+
+
+@inlined
+def as_turned(masses, inv_I):
+    """The masses of bodies that answer moments of impulses otherwise: as they do once they have turned."""
+    return Masses(
+        masses.c, masses.bound, masses.mass, masses.inv_mass, masses.inertia, masses.round_axis,
+        masses.lock_angular, masses.R, inv_I,
     )  # fmt: skip
 
 

@@ -89,7 +89,7 @@ class MotionPlan(NamedTuple):
     spin: Mean angular velocity of free motion.
     torque: By what lasting contacts changed the angular momentum in the last step.
     driven: Mean angular velocity if they do so again, of bodies that turn far; zero of others.
-    collided: Bodies that collide in the step, and whose turn is that of free rotation before and after.
+    collided: Bodies that collide in the step, whose momentum is not that which they turned with before.
     due: Bodies to be planned next: all, unless only some were moved since.
     """
 
@@ -247,13 +247,17 @@ def turn_by_collisions(model, state, plan, i, velocity, offset, time, h):
     lock = model.lock_angular[i]
     if model.inv_inertia[i, 0] == 0.0 or lock[0] or lock[1] or lock[2]:
         return
+    plan.collided[i] = fastest < WILD_TURN**2
     if not LEAST_TURN**2 < fastest < WILD_TURN**2:
         return
     q, r, L = quat.load(state.q, i), mat3.load(state.R, i), vec3.load(state.L, i)
     inertia, inverse, order = model.inertia[i], model.inv_inertia[i], model.axis_order[i]
     late, change = (offset[3], offset[4], offset[5]), vec3.subtract(w_then, w)
-    dL = mat3.transform(mat3.rotate_diagonal(r, vec3.load(model.inertia, i)), change)
     turn = vec3.add(late, vec3.scale(w_then, time))
+    smooth = plan.change[i, 3], plan.change[i, 4], plan.change[i, 5]
+    turn_then = vec3.add(turn, vec3.scale(smooth, 0.5 * time * time / h))
+    r_then = quat.to_mat3(quat.multiply(quat.exp(turn_then), q))
+    dL = mat3.transform(mat3.rotate_diagonal(r_then, vec3.load(model.inertia, i)), change)
     exact = spin_after_collisions(q, r, L, w, dL, time, turn, inertia, inverse, order, h)
     straight = vec3.add(
         free_spin(q, r, L, w, inertia, inverse, order, h), vec3.add(change, vec3.scale(late, 1.0 / h))
@@ -262,7 +266,6 @@ def turn_by_collisions(model, state, plan, i, velocity, offset, time, h):
     for k in range(3):
         plan.mean[i, 3 + k] += beyond[k]
         plan.end_minus_mean[i, 3 + k] -= beyond[k]
-    plan.collided[i] = True
 
 
 @inlined

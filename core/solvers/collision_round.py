@@ -39,6 +39,8 @@ MANY, SETTLED_OF_MANY, SWEEPS_OF_MANY = 64, 1e-4, 12
 # Bodies meet flat where the least speed lacking at a contact is so large a part of the largest, and an even
 # impulse changes as much as so large a part of what impulses at each contact alone would.
 EVEN, EFFECT = 0.9, 0.1
+# Of p . K p / 2: energy beyond which it is the law of restitution that makes it, not the end of the sweeps.
+MADE = 1e-3
 
 
 class Round(NamedTuple):
@@ -202,7 +204,7 @@ def _begin_pair(kind, masses, now, first, last, velocity):
 
 
 @inlined
-def _is_same_pair(body_of, i, k):
+def is_same_pair(body_of, i, k):
     """Whether two rows of a table (c, 2) name the same bodies."""
     return body_of[i, 0] == body_of[k, 0] and body_of[i, 1] == body_of[k, 1]
 
@@ -212,7 +214,7 @@ def begin_pairs(kind, masses, now, first, last, velocity):
     """Begin with even impulses at each pair of a group: what falls flat on a face needs no others."""
     while first < last:
         end = first + 1
-        while end < last and _is_same_pair(now.body, end, first):
+        while end < last and is_same_pair(now.body, end, first):
             end += 1
         if end > first + 1:
             _begin_pair(kind, masses, now, first, end, velocity)
@@ -248,25 +250,83 @@ def resolve_group(kind, masses, now, first, last, many, settled, velocity):
     return largest, change
 
 
+@inlined
+def _part_without_energy(none, slope, curvature):
+    """The largest part s <= 1 with none + slope s + curvature s^2 <= 0, where that is positive at 1."""
+    if none >= 0.0:
+        return 0.0
+    root = math.sqrt(slope * slope - 4.0 * curvature * none)
+    # Of the two forms of the root the one without a difference of nearly equal numbers.
+    return -2.0 * none / (slope + root) if slope >= 0.0 else (root - slope) / (2.0 * curvature)
+
+
+@inlined
+def _velocity_then(now, i, h, velocity):
+    """Velocity of a relative to b at collision `i` when it happens, in the contact frame [m/s]."""
+    row = now.row[i]
+    va, vb = vec3.load_pair(velocity[now.body[i, 0]]), vec3.load_pair(velocity[now.body[i, 1]])
+    u = packed_velocity(row, va, vb)
+    return (
+        row[0] * u[0] + row[1] * u[1] + row[2] * u[2] + now.smooth[now.contact[i]] * now.time[i] / h,
+        row[3] * u[0] + row[4] * u[1] + row[5] * u[2] - row[ANCHOR_1],
+        row[6] * u[0] + row[7] * u[1] + row[8] * u[2] - row[ANCHOR_2],
+    )
+
+
+@inner
+def _energy_made(now, first, last, h, velocity):
+    """Energy that the impulses p of a group make [J], p . (u_before + u_after) / 2, and p . K p / 2 in it."""
+    gain, quadratic = 0.0, 0.0
+    for i in range(first, last):
+        p, before = vec3.load(now.impulse, i), vec3.load(now.approach, i)
+        after = _velocity_then(now, i, h, velocity)
+        gain += 0.5 * vec3.dot(p, vec3.add(before, after))
+        quadratic += 0.5 * vec3.dot(p, vec3.subtract(after, before))
+    return gain, quadratic
+
+
+@inner
+def lower_restitution(kind, masses, rows, now, first, last, many, h, settled, velocity):
+    """Let a group bounce less, by the same part everywhere, if it would make energy: until it makes none.
+
+    Newton's law of restitution makes some where friction turns the slip back. Between the impulses without
+    any bounce and those of the whole one, energy is a quadratic polynomial of the part. The same is done by
+    the analytic solver, see `impulses_without_energy`...
+
+    Args:
+        many, settled: See `resolve_group`.
+    """
+    whole, quadratic = _energy_made(now, first, last, h, velocity)
+    if whole <= MADE * quadratic:
+        return
+    for i in range(first, last):
+        c = now.contact[i]
+        for k in range(3):
+            rows.impulse[c, k] = now.impulse[i, k]
+        now.row[i, RATE] = -now.smooth[c] * now.time[i] / h
+    resolve_group(kind, masses, now, first, last, many, settled, velocity)
+    none, _ = _energy_made(now, first, last, h, velocity)
+    slope = 0.0
+    for i in range(first, last):
+        bounce = vec3.subtract(vec3.load(rows.impulse, now.contact[i]), vec3.load(now.impulse, i))
+        slope += vec3.dot(bounce, _velocity_then(now, i, h, velocity))
+    part = _part_without_energy(none, slope, whole - none - slope)
+    for i in range(first, last):
+        c = now.contact[i]
+        more = vec3.scale(vec3.subtract(vec3.load(rows.impulse, c), vec3.load(now.impulse, i)), part)
+        push(kind, masses, now, i, more, 1.0, velocity)
+        for k in range(3):
+            now.impulse[i, k] += more[k]
+            rows.impulse[c, k] = rows.before[c, k]
+
+
 @inner
 def hold_group_energy(kind, masses, now, first, last, h, velocity):
     """Shorten all impulses of a group by the part with which they make no energy, if they make any.
 
-    Newton's law of restitution makes some where friction turns the slip back. An impulse p changes the energy
-    by p . (u_before + u_after) / 2, a part of it by a quadratic polynomial of that part; momenta are kept.
+    Sweeps end near what they look for only. Momenta are kept.
     """
-    gain, quadratic = 0.0, 0.0
-    for i in range(first, last):
-        p, before, row = vec3.load(now.impulse, i), vec3.load(now.approach, i), now.row[i]
-        a, b = now.body[i, 0], now.body[i, 1]
-        u = packed_velocity(row, vec3.load_pair(velocity[a]), vec3.load_pair(velocity[b]))
-        after = (
-            row[0] * u[0] + row[1] * u[1] + row[2] * u[2] + now.smooth[now.contact[i]] * now.time[i] / h,
-            row[3] * u[0] + row[4] * u[1] + row[5] * u[2] - row[ANCHOR_1],
-            row[6] * u[0] + row[7] * u[1] + row[8] * u[2] - row[ANCHOR_2],
-        )
-        gain += 0.5 * vec3.dot(p, vec3.add(before, after))
-        quadratic += 0.5 * vec3.dot(p, vec3.subtract(after, before))
+    gain, quadratic = _energy_made(now, first, last, h, velocity)
     if not 0.0 < gain < quadratic:
         return
     part = 1.0 - gain / quadratic

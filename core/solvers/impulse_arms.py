@@ -14,8 +14,7 @@ import math
 import numpy as np
 
 from ..collision.contact_set import cores
-from ..collision.meeting import FAR, FAR_BY_FACE
-from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B, CARRIED_BY_WORLD
+from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B
 from ..dynamics.body_state import DYNAMIC
 from ..jit import inlined, inner
 from ..math3 import vec3
@@ -138,14 +137,6 @@ def _half_slip(n, way, moved_a, moved_b, sticks):
     return slip if vec3.dot(slip, slip) >= sticks * sticks else (0.0, 0.0, 0.0)
 
 
-@inlined
-def far_way(masses, contacts, c):
-    """The way on each other in a step [m] beyond which a contact is of the moment they meet: `moves_far`."""
-    is_round = contacts.rounding[c, 0] > 0.0 or contacts.rounding[c, 1] > 0.0
-    far = FAR if is_round or contacts.carrier[c] == CARRIED_BY_WORLD else FAR_BY_FACE
-    return far * min(masses.bound[contacts.body[c, 0]], masses.bound[contacts.body[c, 1]])
-
-
 @inner
 def note_moving(kind, masses, h, start, last_mean, moves):
     """Note which bodies move by so much in the coming step that their contacts' arms are others in the mean.
@@ -194,8 +185,8 @@ def mean_arms(
         if far_a or far_b:
             continue
         touches = contacts.separation[c] + allowance[slots[c]] <= touching
-        if not touches and vec3.dot(way, way) > far_way(masses, contacts, c) ** 2:
-            continue  # arms are those of the moment they meet
+        if not touches and contacts.meets[c]:
+            continue
         shift_a, moved_a, rim_a = _shift(masses, a, wa, ra, vec3.scale(n, -1.0))
         shift_b, moved_b, rim_b = _shift(masses, b, wb, rb, n)
         slip, share = (0.0, 0.0, 0.0), 0.0

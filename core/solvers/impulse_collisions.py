@@ -18,11 +18,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..crew import LEADER, TASK, next_piece, piece_done, put_up, wait_for_all
-from ..dynamics.body_state import DYNAMIC
+from ..dynamics.body_state import DYNAMIC, as_turned
 from ..dynamics.contact_rows import in_frame, relative_velocity
 from ..dynamics.islands import CONTACTS
 from ..dynamics.motion import turn_by_collisions
-from ..dynamics.packed_rows import ANCHOR_1, ANCHOR_2, pack_friction, pack_normal, pack_row
+from ..dynamics.packed_rows import ANCHOR_1, ANCHOR_2, K_N, pack_friction, pack_normal, pack_row
 from ..jit import inlined, inner, kernel
 from ..math3 import vec3
 from ..tables import scratch_tables
@@ -32,6 +32,7 @@ from .collision_round import (
     group_collisions,
     has_animated,
     hold_group_energy,
+    lower_restitution,
     push,
     resolve_group,
     take_back,
@@ -43,6 +44,7 @@ from .impulse_meeting import (
     find_collision,
     move_to_collision,
     restitution_of,
+    turn_inertias,
 )
 
 # A stack passes a blow on by one layer a round. Bodies caught between others collide ever faster; what
@@ -70,6 +72,7 @@ class CollisionScratch(NamedTuple):
     soonest: np.ndarray  # [s] (n,) when it collides first in a round; the memory of `speed`, needed before
     velocity: np.ndarray  # (n, 6) velocity without the smooth acceleration
     offset: np.ndarray  # (n, 6) minus the sum of velocity changes times their time [m, rad]
+    inv_I: np.ndarray  # [1/(kg m^2)] (n, 9) as bodies stand when they collide
     time: np.ndarray  # [s] (n,) time of the last collision of each body in this step
     touched: np.ndarray  # (n,) whether this round changed the body
     rank: np.ndarray  # (n,) its place among the bodies that the round before changed, -1 for others
@@ -82,12 +85,15 @@ def empty_collisions(velocity: np.ndarray, offset: np.ndarray) -> CollisionScrat
     """Scratch; `velocity` and `offset` (n, 6) are others' between collisions."""
     n = len(velocity)
     by_body, of_bodies = ((n,), float), ((n,), np.int64)
-    speed, time, parent, group = scratch_tables(by_body, by_body, of_bodies, of_bodies)
+    speed, time, parent, group, inv_I = scratch_tables(
+        by_body, by_body, of_bodies, of_bodies, ((n, 9), float)
+    )
     return CollisionScratch(
         speed=speed,
         soonest=speed,
         velocity=velocity,
         offset=offset,
+        inv_I=inv_I,
         time=time,
         touched=np.zeros(n, np.bool_),
         rank=np.full(n, -1),
@@ -148,8 +154,12 @@ def _list_first(kind, surfaces, masses, contacts, rows, now, first, last, h, res
 
 
 @inner
-def _aim(surfaces, plan, masses, contacts, rows, now, i, h, scratch):
-    """Find what collision `i` of the round aims at: rest, or a bounce, after the smooth motion."""
+def _aim(surfaces, plan, masses, colliding, contacts, rows, now, i, h, scratch):
+    """Find what collision `i` of the round aims at: rest, or a bounce, after the smooth motion.
+
+    Args:
+        colliding: Masses of the bodies as they stand when they collide.
+    """
     c, row, time, speed = now.contact[i], now.row[i], now.time[i], now.approach[i, 0]
     if rows.before[c, 0] == 0.0 and rows.collision[c, 0] == 0.0:
         move_to_collision(masses, contacts, rows, c, time, h, plan, scratch)
@@ -157,10 +167,10 @@ def _aim(surfaces, plan, masses, contacts, rows, now, i, h, scratch):
         speed = vec3.dot(vec3.load(contacts.normal, c), relative_velocity(scratch.velocity, contacts, c))
         speed += now.smooth[c] * time / h
     smooth = in_frame(contacts, c, relative_velocity(plan.change, contacts, c))
-    pack_row(masses, contacts, c, 0.0, 1.0, row)
+    pack_row(colliding, contacts, c, 0.0, 1.0, row)
     pack_friction(rows.friction[c, 0], rows.friction[c, 1], row)
     restitution = restitution_of(surfaces, contacts, c)
-    pack_normal(rows.K_nn[c], 0.0, -restitution * speed - smooth[0] * time / h, row)
+    pack_normal(row[K_N], 0.0, -restitution * speed - smooth[0] * time / h, row)
     row[ANCHOR_1], row[ANCHOR_2] = -smooth[1] * time / h, -smooth[2] * time / h
     velocity = in_frame(contacts, c, relative_velocity(scratch.velocity, contacts, c))
     now.body[i, 0], now.body[i, 1] = contacts.body[c, 0], contacts.body[c, 1]
@@ -190,21 +200,27 @@ def _resolve_groups(
     kind, surfaces, plan, masses, contacts, rows, now, first, last, h, rest_speed, scratch
 ):  # fmt: skip
     """Resolve so many groups of the round, none of which moves what another one does."""
-    settled, listed = SETTLED * rest_speed, scratch.count[LISTED]
+    settled, listed, colliding = SETTLED * rest_speed, scratch.count[LISTED], as_turned(masses, scratch.inv_I)
     for g in range(first, last):
         begin, last_waiting = now.group_start[g], now.group_start[g + 1]
         end = _list_first(
             kind, surfaces, masses, contacts, rows, now, begin, last_waiting, h, rest_speed, scratch
         )  # fmt: skip
+        turn_inertias(kind, masses, contacts, now, begin, end, h, plan, scratch)
         for i in range(begin, end):
-            _aim(surfaces, plan, masses, contacts, rows, now, i, h, scratch)
-        begin_pairs(kind, masses, now, begin, end, scratch.velocity)
-        largest, left = resolve_group(kind, masses, now, begin, end, listed > MANY, settled, scratch.velocity)
+            _aim(surfaces, plan, masses, colliding, contacts, rows, now, i, h, scratch)
+        begin_pairs(kind, colliding, now, begin, end, scratch.velocity)
+        largest, left = resolve_group(
+            kind, colliding, now, begin, end, listed > MANY, settled, scratch.velocity
+        )  # fmt: skip
         if left > max(settled, SQUEEZED * largest) and has_animated(kind, contacts, now, listed):
-            take_back(kind, masses, now, begin, end, scratch.velocity)
+            take_back(kind, colliding, now, begin, end, scratch.velocity)
             last_waiting = end
-        hold_group_energy(kind, masses, now, begin, end, h, scratch.velocity)
-        _close_group(kind, masses, rows, now, begin, end, scratch)
+        lower_restitution(
+            kind, colliding, rows, now, begin, end, listed > MANY, h, settled, scratch.velocity
+        )  # fmt: skip
+        hold_group_energy(kind, colliding, now, begin, end, h, scratch.velocity)
+        _close_group(kind, colliding, rows, now, begin, end, scratch)
         for i in range(end, last_waiting):  # it may still come
             for side in range(2):
                 body = contacts.body[now.contact[i], side]

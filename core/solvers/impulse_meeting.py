@@ -16,13 +16,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..collision.contact_set import cores
-from ..collision.meeting import MOST_TURN
 from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B
+from ..dynamics.body_state import DYNAMIC
 from ..dynamics.contact_rows import combine, normal_response, relative_velocity
 from ..jit import inlined, inner
-from ..math3 import quat, vec3
-from .impulse_arms import contact_share, far_way, rate_at_start, rim_radius
-from .impulse_contacts import gap_curvature, turn_shown, turned_arm, turns_far, without_roll
+from ..math3 import mat3, quat, vec3
+from .collision_round import is_same_pair
+from .impulse_arms import UNTURNED, contact_share, rate_at_start, rim_radius
+from .impulse_contacts import gap_curvature, turn_shown, turned_arm, turns_far
 
 # The approach speed, in units of what gravity adds in one step, below which contact is resting.
 REST_STEPS = 1.05
@@ -117,17 +118,28 @@ def _way(plan, scratch, body, time, h):
     return vec3.add(x, vec3.scale(v, time)), vec3.add(turn, vec3.scale(w, time))
 
 
-@inlined
-def _is_met(masses, contacts, c, way, turn_a, turn_b):
-    """Whether a contact is that of the moment at which its bodies meet already: see `moves_far`.
+@inner
+def _turn_inertia(kind, masses, body, time, h, plan, scratch):
+    """Write the inverse inertia of a body as it stands at a time in the step."""
+    inverse, lock = mat3.load(masses.inv_I, body), masses.lock_angular[body]
+    if kind[body] == DYNAMIC and not (lock[0] or lock[1] or lock[2]):
+        _, turn = _way(plan, scratch, body, time, h)
+        if vec3.dot(turn, turn) > UNTURNED * UNTURNED:
+            back = quat.to_mat3(quat.exp(vec3.scale(turn, -1.0)))
+            inverse = mat3.transposed_times(back, mat3.transposed_times(inverse, back))
+    for k in range(9):
+        scratch.inv_I[body, k] = inverse[k]
 
-    Args:
-        way: How they move relative to each other in the whole step [m]; `turn_a`, `turn_b` [rad] that they
-            turn.
-    """
-    far = far_way(masses, contacts, c)
-    turn = max(vec3.dot(turn_a, turn_a), vec3.dot(turn_b, turn_b))
-    return vec3.dot(way, way) > far * far and turn <= MOST_TURN * MOST_TURN
+
+@inner
+def turn_inertias(kind, masses, contacts, now, first, last, h, plan, scratch):
+    """Write how the bodies of a group answer impulses as they stand when they first collide in the round."""
+    for i in range(first, last):
+        if i > first and is_same_pair(contacts.body, now.contact[i], now.contact[i - 1]):
+            continue
+        for side in range(2):
+            body = contacts.body[now.contact[i], side]
+            _turn_inertia(kind, masses, body, scratch.soonest[body], h, plan, scratch)
 
 
 @inlined
@@ -152,22 +164,18 @@ def move_to_collision(masses, contacts, rows, c, time, h, plan, scratch):
     a, b = contacts.body[c, 0], contacts.body[c, 1]
     earliest = max(scratch.time[a], scratch.time[b])
     (way_a, turn_a), (way_b, turn_b) = _way(plan, scratch, a, time, h), _way(plan, scratch, b, time, h)
-    (whole_a, all_a), (whole_b, all_b) = _way(plan, scratch, a, h, h), _way(plan, scratch, b, h, h)
-    all_a, all_b = without_roll(masses, a, all_a), without_roll(masses, b, all_b)
-    if _is_met(masses, contacts, c, vec3.subtract(whole_a, whole_b), all_a, all_b):
-        turn_a = turn_b = (0.0, 0.0, 0.0)
     left = min(rows.gap[c] + _opened(plan, scratch, contacts, c, time, h), 0.0) if time == earliest else 0.0
     n = n_end = vec3.load(contacts.normal, c)
-    core_a, core_b = cores(contacts.arm_at_start, contacts.normal, contacts.rounding, c)
-    qa, qb = turn_shown(masses, a, turn_a), turn_shown(masses, b, turn_b)
-    if contacts.carrier[c] == CARRIED_BY_A:
-        n_end = quat.rotate(qa, n)
-    elif contacts.carrier[c] == CARRIED_BY_B:
-        n_end = quat.rotate(qb, n)
-    out, out_end = vec3.scale(n, -1.0), vec3.scale(n_end, -1.0)
-    rim_a, rim_b = rim_radius(masses, a, core_a, out), rim_radius(masses, b, core_b, n)
-    arm_a = turned_arm(masses, a, qa, core_a, out, out_end)
-    arm_b = turned_arm(masses, b, qb, core_b, n, n_end)
+    arm_a, arm_b = cores(contacts.arm_at_start, contacts.normal, contacts.rounding, c)
+    rim_a, rim_b = rim_radius(masses, a, arm_a, vec3.scale(n, -1.0)), rim_radius(masses, b, arm_b, n)
+    if not contacts.meets[c]:
+        qa, qb = turn_shown(masses, a, turn_a), turn_shown(masses, b, turn_b)
+        if contacts.carrier[c] == CARRIED_BY_A:
+            n_end = quat.rotate(qa, n)
+        elif contacts.carrier[c] == CARRIED_BY_B:
+            n_end = quat.rotate(qb, n)
+        arm_a = turned_arm(masses, a, qa, arm_a, vec3.scale(n, -1.0), vec3.scale(n_end, -1.0))
+        arm_b = turned_arm(masses, b, qb, arm_b, n, n_end)
     arm_a = vec3.add(arm_a, vec3.scale(n_end, -contacts.rounding[c, 0]))
     arm_b = vec3.add(arm_b, vec3.scale(n_end, contacts.rounding[c, 1]))
     apart = vec3.subtract(vec3.load(masses.c, a), vec3.load(masses.c, b))
