@@ -21,7 +21,9 @@ class ContactSet(NamedTuple):
     rounding: np.ndarray  # [m] (capacity, 2) of spheres and capsules: see `cores`
     separation: np.ndarray  # [m] (capacity,)
     carrier: np.ndarray  # (capacity,) whose rotation turns the normal: CARRIED_BY_...
-    meets: np.ndarray  # (capacity,) whether the point is that of the moment at which the bodies meet
+    meets: (
+        np.ndarray
+    )  # (capacity,) after which part of the step the bodies are as it has them: when they meet
     place: np.ndarray  # (capacity,) index among the points of its pair
     carried: np.ndarray  # (capacity,) whether the point was carried on, for want of motion
     look: np.ndarray  # (capacity,) at which it was found: see PairTable.looks; -1 where none was
@@ -86,7 +88,7 @@ def empty_contacts(capacity: int) -> ContactSet:
         rounding=table((capacity, 2)),
         separation=table(capacity),
         carrier=table(capacity, np.int8),
-        meets=table(capacity, np.bool_),
+        meets=table(capacity, np.float32),
         place=table(capacity, np.int8),
         carried=table(capacity, np.bool_),
         look=table_of(-1, capacity, np.int32),

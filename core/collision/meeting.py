@@ -19,14 +19,15 @@ from ..math3 import mat3, quat, vec3
 # FAR_BY_FACE where a flat face lies between them. Where one is round the normal turns with the first bit of
 # way; where edges cross their point runs along both.
 FAR_BY_FACE, FAR = 0.01, 1e-3
-# [rad] a step: what turns faster, and shows it, is looked at where it stands. Arms are followed from the
-# beginning of a step to its end (see `bend` in solvers/impulse_contacts.py), not from a moment between.
-MOST_TURN = 0.5
+# [rad] a step: what turns faster, and shows it, is looked at where it stands; less over triangles of a mesh,
+# each of which is looked at alone: what turns far goes from one to another. What is to turn by more than
+# TURN_OF_LOOK until its closest points would touch is looked at as soon as any points could.
+MOST_TURN, MOST_TURN_ON_MESH, TURN_OF_LOOK = 2.0, 0.5, 0.1
 # [rad] by which bodies that come straight at each other turn at most until they meet, and by which part of
 # the size one slides by the other.
 SAME_NORMAL, SAME_PLACE = 1e-3, 1e-3
 MET = 0.1  # of the slack: bodies this near touch
-LOOKS = 12  # at a pair in a step, at most
+LOOKS = 20  # at a pair in a step, at most
 
 
 @inlined
@@ -66,7 +67,8 @@ def moves_far(shapes, sa, sb, ahead, a, b, size, by_face):
     turn = max(_visible_turn(shapes, sa, ahead, a), _visible_turn(shapes, sb, ahead, b))
     way = vec3.norm(vec3.subtract(vec3.load(ahead, a), vec3.load(ahead, b)))
     far = FAR_BY_FACE if by_face and _is_flat(shapes, sa) and _is_flat(shapes, sb) else FAR
-    return way + turn * size > far * size and turn <= MOST_TURN, turn
+    most = MOST_TURN_ON_MESH if shapes.kind[sb] == TRIANGLE else MOST_TURN
+    return way + turn * size > far * size and turn <= most, turn
 
 
 @inlined
@@ -112,7 +114,7 @@ def _time_to_close(manifold, ahead, a, b, p_ba, bent):
 
 
 @inner
-def next_look(manifold, ahead, a, b, p_ba, turn, size, slack, part, search):
+def next_look(manifold, ahead, a, b, p_ba, turn, reach, size, slack, part, search):
     """Where to look at a pair next, as a part of the motion ahead; `part`, where that was looked at last.
 
     Args:
@@ -120,6 +122,7 @@ def next_look(manifold, ahead, a, b, p_ba, turn, size, slack, part, search):
         ahead: By what each body is to move and turn, see `Trace`.
         p_ba: Centre of mass of a from that of b there [m].
         turn: By how much a body turns in the motion ahead, if that shows [rad].
+        reach: Farther than that no points of the two move towards each other in the motion ahead [m].
         size: Of the smaller body [m].
         slack: What counts as touching [m].
         search: Of this pair: looks, the part and the gap where it was last found apart.
@@ -129,19 +132,23 @@ def next_look(manifold, ahead, a, b, p_ba, turn, size, slack, part, search):
     deepest = _deepest(manifold)
     gap, n = manifold.separation[deepest], vec3.load(manifold.normal, deepest)
     search[0] += 1.0
+    until = min(_time_to_close(manifold, ahead, a, b, p_ba, 0.0), 1.0 - part)
     if search[0] == 1.0:
-        search[1], search[2] = 0.0, gap
-        if gap <= slack or _time_to_close(manifold, ahead, a, b, p_ba, 0.5 * turn * turn * size) >= 1.0:
+        if gap <= slack:
             return part
-        until = min(_time_to_close(manifold, ahead, a, b, p_ba, 0.0), 1.0)
+        bent = 0.5 * turn * turn * size
+        if turn < TURN_OF_LOOK and _time_to_close(manifold, ahead, a, b, p_ba, bent) >= 1.0:
+            return part
         # What comes straight at each other meets as it stands.
         way = way_ahead(ahead, a, b, vec3.load(manifold.p_a, deepest), p_ba)
         slid = vec3.norm(vec3.subtract(way, vec3.scale(n, vec3.dot(n, way))))
-        straight = turn * until < SAME_NORMAL and slid * until < SAME_PLACE * size
-        return part if straight else until
-    if abs(gap) <= MET * slack or (part == 1.0 and gap > 0.0):
+        if turn * until < SAME_NORMAL and slid * until < SAME_PLACE * size:
+            return part
+    elif abs(gap) <= MET * slack or (part == 1.0 and gap > 0.0):
         return part
-    if gap < 0.0:
+    elif gap < 0.0:
         return search[1] + (part - search[1]) * search[2] / (search[2] - gap)
     search[1], search[2] = part, gap
-    return min(part + _time_to_close(manifold, ahead, a, b, p_ba, 0.0), 1.0)
+    if turn * until > TURN_OF_LOOK:
+        until = min(max(gap / reach, TURN_OF_LOOK / turn), 1.0 - part)
+    return part + until

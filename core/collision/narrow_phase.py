@@ -195,7 +195,7 @@ def _store_points(
         for m in range(3):
             pairs.impulse[room, k, m] = impulse[k, m]
     keep_points(pairs, slot, ra, pose[1], rb, found, kept)
-    pairs.point_count[slot], pairs.carrier[slot], pairs.meets[slot] = FRESH + kept, carrier, part > 0.0
+    pairs.point_count[slot], pairs.carrier[slot], pairs.meets[slot] = FRESH + kept, carrier, part
 
 
 @inlined
@@ -229,7 +229,7 @@ def _find_candidates(
             gap = lowest_gap(manifold, scratch.deepest[0])
         upto = part
         if far and not sensed:
-            upto = next_look(manifold, ahead, a, b, at[1], turn, size, slack, part, search)
+            upto = next_look(manifold, ahead, a, b, at[1], turn, margin, size, slack, part, search)
         if upto > 0.0 and upto == part and manifold.count[0] == 0 and shapes.kind[sb] == TRIANGLE:
             # It goes on to another triangle, which was not below it yet perhaps: it meets as it stands.
             upto, far = 0.0, False

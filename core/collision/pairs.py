@@ -38,7 +38,7 @@ class PairTable(NamedTuple):
     gap: np.ndarray  # [m] (slots,) of pairs without points: least distance of the two then
     allowance: np.ndarray  # [m] (slots,) overlap still forgiven: see narrow_phase.py
     carrier: np.ndarray  # (slots,) whose rotation turns the normals of its points: CARRIED_BY_...
-    meets: np.ndarray  # (slots,) whether its points are those of the moment at which the two meet
+    meets: np.ndarray  # (slots,) after which part of a step the two are as its points have them
     stiffening: np.ndarray  # (slots,) how much stiffer than others its contacts are: see contact_rows.py
     slips: np.ndarray  # (slots,) whether its bodies slipped on each other in the last step
     room: np.ndarray  # (slots,) where the contact points are, -1 where there are none
@@ -65,7 +65,7 @@ def empty_pairs(capacity: int, rooms: int) -> PairTable:
         gap=table(capacity),
         allowance=table(capacity),
         carrier=table(capacity, np.int8),
-        meets=table(capacity, np.bool_),
+        meets=table(capacity, np.float32),
         stiffening=table_of(1.0, capacity),
         slips=table(capacity, np.bool_),
         room=table_of(-1, capacity, np.int32),

@@ -185,7 +185,7 @@ def mean_arms(
         if far_a or far_b:
             continue
         touches = contacts.separation[c] + allowance[slots[c]] <= touching
-        if not touches and contacts.meets[c]:
+        if not touches and contacts.meets[c] > 0.0:
             continue
         shift_a, moved_a, rim_a = _shift(masses, a, wa, ra, vec3.scale(n, -1.0))
         shift_b, moved_b, rim_b = _shift(masses, b, wb, rb, n)

@@ -41,6 +41,7 @@ from .impulse_meeting import (
     LEAST_OF_CAUSED,
     LEAST_RESTITUTION,
     REST_STEPS,
+    begin_with,
     find_collision,
     move_to_collision,
     restitution_of,
@@ -327,8 +328,10 @@ def _begin_island(islands, now, scratch):
 
 
 @inner
-def _split_impulses(contacts, rows, islands, island, h, lasting, scratch):
+def _split_impulses(masses, contacts, rows, islands, island, h, plan, lasting, scratch):
     """Keep what lasting contacts did until their bodies collided apart from what is still to be found.
+
+    Contacts of the moment at which these bodies would have met are of the beginning of the step from here on.
 
     What a body stood on has borne it until the blow, and what it then stands on bears it from there on only:
     else a block that rocks would come down on its other edge as if that had borne it all through the step.
@@ -337,6 +340,8 @@ def _split_impulses(contacts, rows, islands, island, h, lasting, scratch):
         c = islands.order[i]
         a, b = contacts.body[c, 0], contacts.body[c, 1]
         part = min(max(scratch.time[a], scratch.time[b]) / h, MOST_ACTED)
+        if part > 0.0 and contacts.meets[c] > 0.0 and rows.collision[c, 0] == 0.0:
+            begin_with(masses, contacts, rows, c, h, plan)
         if part > 0.0 and rows.before[c, 0] > 0.0 and lasting[a] and lasting[b] and not rows.kept[c]:
             rows.acted[c] = part
             for k in range(3):
@@ -357,10 +362,10 @@ def join_impulses(rows, first, last):
 
 
 @inner
-def _end_island(model, state, contacts, rows, islands, plan, h, lasting, scratch):
+def _end_island(model, state, masses, contacts, rows, islands, plan, h, lasting, scratch):
     """Take the island's collisions into the plan."""
     island = scratch.count[ISLAND]
-    _split_impulses(contacts, rows, islands, island, h, lasting, scratch)
+    _split_impulses(masses, contacts, rows, islands, island, h, plan, lasting, scratch)
     for i in range(islands.body_start[island], islands.body_start[island + 1]):
         body = islands.body[i]
         for k in range(6):
@@ -412,7 +417,7 @@ def _begin_round(board, kind, contacts, now, scratch):
 
 @inner
 def _begin_next(
-    board, model, state, plan, contacts, rows, islands, island_count, h, lasting, graph, now, scratch
+    board, model, state, masses, plan, contacts, rows, islands, island_count, h, lasting, graph, now, scratch
 ):  # fmt: skip
     """Put up the task after one that is done; whether there is any."""
     task, count = board.word[TASK], scratch.count
@@ -428,7 +433,7 @@ def _begin_next(
         count[LISTED] = 0
     if count[LISTED] == 0:
         if task != LOOK:
-            _end_island(model, state, contacts, rows, islands, plan, h, lasting, scratch)
+            _end_island(model, state, masses, contacts, rows, islands, plan, h, lasting, scratch)
         if count[HIT] == count[HITS]:
             return False
         _begin_island(islands, now, scratch)
@@ -487,7 +492,7 @@ def resolve_collisions(
         else:
             wait_for_all(board, scratch.count[PIECES])
             if not _begin_next(
-                board, model, state, plan, contacts, rows, islands, island_count, h, lasting, graph, now,
-                scratch,
+                board, model, state, masses, plan, contacts, rows, islands, island_count, h, lasting, graph,
+                now, scratch,
             ):  # fmt: skip
                 return

@@ -164,6 +164,8 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
         wb = (h * velocity[b, 3], h * velocity[b, 4], h * velocity[b, 5])
         turn_a, turn_b = vec3.dot(wa, wa), vec3.dot(wb, wb)
         most = max(turn_a * masses.bound[a], turn_b * masses.bound[b])
+        if contacts.meets[c] > 0.0:  # they have not met: what is still apart needs no correction
+            continue
         if most < 0.125 * limit and max(turn_a, turn_b) < FAR_TURN * FAR_TURN:
             continue  # `turning`, below, is less than twice that
         ra, rb = cores(contacts.arm_at_start, contacts.normal, contacts.rounding, c)

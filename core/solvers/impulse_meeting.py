@@ -69,7 +69,8 @@ def _impact(masses, contacts, rows, c, velocity, acceleration, h, rest_speed, sc
     speed = velocity + acceleration * earliest
     if now <= 0.0:  # in touch already
         return (earliest if speed < -rest_speed else -1.0), speed
-    if earliest > 0.0 or turns_far(masses, contacts, c, h, scratch.velocity):
+    bends = contacts.meets[c] == 0.0 and turns_far(masses, contacts, c, h, scratch.velocity)
+    if earliest > 0.0 or bends:
         acceleration += gap_curvature(masses, contacts, c, scratch.velocity)
     discriminant = speed * speed - 2.0 * acceleration * now
     if discriminant <= rest_speed * rest_speed:
@@ -151,6 +152,16 @@ def _opened(plan, scratch, contacts, c, time, h):
     return way + (steady + 0.5 * vec3.dot(n, relative_velocity(plan.change, contacts, c)) * time / h) * time
 
 
+@inlined
+def _move_contact(contacts, rows, c, n, arm_a, arm_b, slip, share):
+    """Write another normal and arms of contact `c`, put right by a slip, so large a share of it on b."""
+    for k in range(3):
+        contacts.normal[c, k] = n[k]
+        contacts.arm[c, 0, k] = contacts.arm_at_start[c, 0, k] = arm_a[k] - (1.0 - share) * slip[k]
+        contacts.arm[c, 1, k] = contacts.arm_at_start[c, 1, k] = arm_b[k] + share * slip[k]
+    rows.slot[c] = contacts.look[c] = -1  # neither is that of the point found any longer
+
+
 @inner
 def move_to_collision(masses, contacts, rows, c, time, h, plan, scratch):
     """Make a contact that begins with a collision that of the moment at which it happens.
@@ -168,7 +179,7 @@ def move_to_collision(masses, contacts, rows, c, time, h, plan, scratch):
     n = n_end = vec3.load(contacts.normal, c)
     arm_a, arm_b = cores(contacts.arm_at_start, contacts.normal, contacts.rounding, c)
     rim_a, rim_b = rim_radius(masses, a, arm_a, vec3.scale(n, -1.0)), rim_radius(masses, b, arm_b, n)
-    if not contacts.meets[c]:
+    if contacts.meets[c] == 0.0:
         qa, qb = turn_shown(masses, a, turn_a), turn_shown(masses, b, turn_b)
         if contacts.carrier[c] == CARRIED_BY_A:
             n_end = quat.rotate(qa, n)
@@ -180,12 +191,40 @@ def move_to_collision(masses, contacts, rows, c, time, h, plan, scratch):
     arm_b = vec3.add(arm_b, vec3.scale(n_end, contacts.rounding[c, 1]))
     apart = vec3.subtract(vec3.load(masses.c, a), vec3.load(masses.c, b))
     apart = vec3.add(vec3.add(apart, vec3.subtract(way_a, way_b)), vec3.subtract(arm_a, arm_b))
-    share = contact_share(contacts, c, rim_a, rim_b)
-    for k in range(3):
-        contacts.normal[c, k] = n_end[k]
-        contacts.arm[c, 0, k] = contacts.arm_at_start[c, 0, k] = arm_a[k] - (1.0 - share) * apart[k]
-        contacts.arm[c, 1, k] = contacts.arm_at_start[c, 1, k] = arm_b[k] + share * apart[k]
+    _move_contact(contacts, rows, c, n_end, arm_a, arm_b, apart, contact_share(contacts, c, rim_a, rim_b))
     gap = left - _opened(plan, scratch, contacts, c, time, h)
     contacts.separation[c] += gap - rows.gap[c]
     rows.gap[c], rows.K_nn[c] = gap, normal_response(masses, contacts, c)
-    rows.slot[c] = contacts.look[c] = -1  # neither is that of the point found any longer
+
+
+@inlined
+def _turned_back(masses, plan, body, part, h):
+    """Rotation of a body from where its free motion takes it in a part of the step to where it begins."""
+    return quat.conjugate(turn_shown(masses, body, vec3.scale(vec3.load(plan.spin, body), part * h)))
+
+
+@inner
+def begin_with(masses, contacts, rows, c, h, plan):
+    """Make a contact of the moment at which its bodies would have met one of the beginning of the step.
+
+    They collided elsewhere before: from the beginning on arms can be followed whatever they do.
+    """
+    a, b = contacts.body[c, 0], contacts.body[c, 1]
+    part = float(contacts.meets[c])
+    qa, qb = _turned_back(masses, plan, a, part, h), _turned_back(masses, plan, b, part, h)
+    n = n_start = vec3.load(contacts.normal, c)
+    arm_a, arm_b = cores(contacts.arm_at_start, contacts.normal, contacts.rounding, c)
+    if contacts.carrier[c] == CARRIED_BY_A:
+        n_start = quat.rotate(qa, n)
+    elif contacts.carrier[c] == CARRIED_BY_B:
+        n_start = quat.rotate(qb, n)
+    arm_a = vec3.add(quat.rotate(qa, arm_a), vec3.scale(n_start, -contacts.rounding[c, 0]))
+    arm_b = vec3.add(quat.rotate(qb, arm_b), vec3.scale(n_start, contacts.rounding[c, 1]))
+    apart = vec3.subtract(vec3.load(masses.c, a), vec3.load(masses.c, b))
+    apart = vec3.add(apart, vec3.subtract(arm_a, arm_b))
+    separation = vec3.dot(n_start, apart)
+    slip = vec3.subtract(apart, vec3.scale(n_start, separation))
+    _move_contact(contacts, rows, c, n_start, arm_a, arm_b, slip, contact_share(contacts, c, 0.0, 0.0))
+    rows.gap[c] += separation - contacts.separation[c]
+    contacts.separation[c], contacts.meets[c] = separation, 0.0
+    rows.K_nn[c] = normal_response(masses, contacts, c)
