@@ -21,9 +21,7 @@ class ContactSet(NamedTuple):
     rounding: np.ndarray  # [m] (capacity, 2) of spheres and capsules: see `cores`
     separation: np.ndarray  # [m] (capacity,)
     carrier: np.ndarray  # (capacity,) whose rotation turns the normal: CARRIED_BY_...
-    meets: (
-        np.ndarray
-    )  # (capacity,) after which part of the step the bodies are as it has them: when they meet
+    meets: np.ndarray  # (capacity,) part of the step after which the bodies are as it has them, if they meet
     place: np.ndarray  # (capacity,) index among the points of its pair
     carried: np.ndarray  # (capacity,) whether the point was carried on, for want of motion
     look: np.ndarray  # (capacity,) at which it was found: see PairTable.looks; -1 where none was

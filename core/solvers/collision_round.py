@@ -290,8 +290,9 @@ def lower_restitution(kind, masses, rows, now, first, last, many, h, settled, ve
     """Let a group bounce less, by the same part everywhere, if it would make energy: until it makes none.
 
     Newton's law of restitution makes some where friction turns the slip back. Between the impulses without
-    any bounce and those of the whole one, energy is a quadratic polynomial of the part. The same is done by
-    the analytic solver, see `impulses_without_energy`...
+    any bounce and those of the whole one, energy is a quadratic polynomial of the part.
+
+    Source: as in `analytic_impacts.py` (Kane & Levinson 1985 on the energy), which searches for the part.
 
     Args:
         many, settled: See `resolve_group`.

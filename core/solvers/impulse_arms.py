@@ -186,7 +186,7 @@ def mean_arms(
             continue
         touches = contacts.separation[c] + allowance[slots[c]] <= touching
         if not touches and contacts.meets[c] > 0.0:
-            continue
+            continue  # arms are those of the moment they meet
         shift_a, moved_a, rim_a = _shift(masses, a, wa, ra, vec3.scale(n, -1.0))
         shift_b, moved_b, rim_b = _shift(masses, b, wb, rb, n)
         slip, share = (0.0, 0.0, 0.0), 0.0
