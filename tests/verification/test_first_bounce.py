@@ -56,8 +56,8 @@ def first_collision(scene):
 def test_first_bounce(kind, restitution, friction, time_step, figure):
     """Velocities after the first bounce, to within what gravity adds in a step.
 
-    They were off by up to .66 rad/s at 1 ms where a contact was taken for that of the moment at which the two
-    meet, and was that of the beginning of the step.
+    The limit is a margin, not derived. They were off by up to .66 rad/s at 1 ms where a contact was taken for
+    that of the moment at which the two meet, and was that of the beginning of the step.
     """
     worst, compared = 0.0, 0
     for seed in range(THROWN):
