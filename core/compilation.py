@@ -75,8 +75,14 @@ while number := os.read(0, 1):
     getattr(compilation, functions[number[0]])()
 os._exit(0)  # Python would look through millions of objects for garbage first: a twentieth of the time
 """
-Part = Literal["collision", "motion", "repair", "impulse", "analytic"]
-IMPULSE: tuple[Part, ...] = ("impulse", "collision", "motion", "repair")  # what each solver needs
+Part = Literal["collision", "motion", "repair", "preparation", "impulse", "analytic"]
+IMPULSE: tuple[Part, ...] = (
+    "impulse",
+    "collision",
+    "preparation",
+    "repair",
+    "motion",
+)  # what each solver needs
 ANALYTIC: tuple[Part, ...] = ("collision", "analytic")
 _PROCESSES = 2
 _OPTIMIZATION = "1"  # LLVM's level in these processes
@@ -198,12 +204,18 @@ def compile_repair() -> None:
     attend(board.word, np.zeros((2, 2), np.int64), board.word, 1)  # to which nothing is up
 
 
-def compile_impulse() -> None:
-    """Compile what the impulse solver does up to the impulses; it runs without a contact."""
+def compile_preparation() -> None:
+    """Compile what the impulse solver does before it looks for impulses; it runs without a contact."""
     pipeline, _ = build_pipeline(_small_scene(), ImpulseSolver())
     h = pipeline.settings.time_step
     pipeline.plan_motion(h)
-    pipeline.find_impulses(h, pipeline.prepare_contacts(h))
+    pipeline.prepare_contacts(h)
+
+
+def compile_impulse() -> None:
+    """Compile what finds impulses; it runs without an island."""
+    pipeline, _ = build_pipeline(_small_scene(), ImpulseSolver())
+    pipeline.find_impulses(pipeline.settings.time_step, 0)
     write_impulses(pipeline.geometry, np.zeros((0, 3)), pipeline.impulse)
 
 
@@ -244,6 +256,7 @@ PARTS: dict[Part, Callable[[], None]] = {
     "collision": compile_collision,
     "motion": compile_motion,
     "repair": compile_repair,
+    "preparation": compile_preparation,
     "impulse": compile_impulse,
     "analytic": compile_analytic,
 }

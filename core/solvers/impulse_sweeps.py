@@ -175,7 +175,7 @@ def _do_pieces(board, thread, masses, contacts, rows, gap, packed, velocity):
         piece = next_piece(board, thread)
 
 
-@inner
+@inlined
 def _share(board, task, pieces, masses, contacts, rows, gap, packed, velocity):
     """Have all pieces of a task done."""
     put_up(board, task, pieces)
@@ -197,7 +197,7 @@ def _is_idle(board, task, packed, number):
     return packed.parts.contact_start[number] == packed.parts.contact_end[number]
 
 
-@inner
+@inlined
 def _share_rounds(board, task, masses, contacts, rows, gap, packed, velocity):
     """Have a task done on all sets, round by round: sets of one round move no common body."""
     parts = packed.parts

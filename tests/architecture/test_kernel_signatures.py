@@ -17,7 +17,14 @@ import pytest
 pytestmark = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled in this mode"
 )
-PARTS = ("compile_collision", "compile_motion", "compile_repair", "compile_impulse", "compile_analytic")
+PARTS = (
+    "compile_collision",
+    "compile_motion",
+    "compile_repair",
+    "compile_preparation",
+    "compile_impulse",
+    "compile_analytic",
+)
 
 
 def kernels_of_several_signatures() -> dict[str, list]:
