@@ -3,9 +3,9 @@
 Numba compiles one function at a time however many threads ask, so the kernels come in parts that are
 compiled side by side, by two processes: each takes the next part from a pipe when it is done with one, so
 both end at about the same time, on any machine.
-The folder of compiled kernels hands them over. In processes of their own LLVM and numba can also be told to
-do without what costs a third of the time and makes no kernel faster (measured), which in this one is its
-user's to say. Where no other process can be had, this one compiles everything.
+The folder of compiled kernels hands them over. In processes of their own numba can also be told to do without
+what costs a fifth of the time (`compile_kernels_only`), which in this one is its user's to say. Where no
+other process can be had, this one compiles everything.
 """
 
 import atexit
@@ -85,7 +85,6 @@ IMPULSE: tuple[Part, ...] = (
 )  # what each solver needs
 ANALYTIC: tuple[Part, ...] = ("collision", "analytic")
 _PROCESSES = 2
-_OPTIMIZATION = "1"  # LLVM's level in these processes
 
 
 def compile_kernels(solver: SolverChoice = "impulse") -> None:
@@ -129,7 +128,6 @@ def _start_process(functions: list[str], queue: int) -> "subprocess.Popen[bytes]
         **os.environ,
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
         jit.CACHE_ROOT_VARIABLE: str(jit.cache_root()),
-        "NUMBA_OPT": _OPTIMIZATION,
     }
     try:
         return subprocess.Popen(
