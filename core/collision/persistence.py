@@ -69,7 +69,7 @@ def follow(trace, c, R, first, last):
             trace.way[i] += trace.bound[i] * math.sqrt(0.5 * turn)
 
 
-@inner
+@inlined
 def keep_points(pairs, slot, ra, p_ba, rb, contacts, count):
     """Store a pair's contact points, the first so many, also for steps in which next to nothing moves."""
     for c in range(count):
@@ -103,7 +103,7 @@ def stay_written(pairs, slot, moves, contacts, first):
     return True
 
 
-@inner
+@inlined
 def write_points(pairs, slot, a, b, ra, p_ba, rb, radius_a, radius_b, moves, contacts, first):
     """Write a pair's stored contact points from `first` on.
 

@@ -89,7 +89,7 @@ def restitution_of(surfaces, contacts, c):
     return combine(surfaces.restitution[a], surfaces.restitution[b], surfaces.multiply)
 
 
-@inner
+@inlined
 def find_collision(surfaces, masses, contacts, rows, c, h, rest_speed, least_restitution, now, scratch):
     """(time, normal velocity) of the collision of contact `c` in the coming step; time -1 where none.
 
