@@ -138,7 +138,7 @@ def plot(results: Results, path: Path) -> None:
         axes[1].barh([y for y, _ in checked], [depth for _, depth in checked], thickness, color=color)
     # A common left end, so that the lengths of logarithmic bars compare from run to run.
     for axis, label, left in zip(
-        axes, ("time of a step [ms]", "worst penetration [m]"), (1e-2, 1e-7), strict=True
+        axes, ("time of a step [ms]", "worst penetration [m]"), (1e-3, 1e-7), strict=True
     ):
         axis.set(xlabel=label, xscale="log", yticks=range(len(cases)))
         axis.set_xlim(left=left)
