@@ -76,13 +76,8 @@ while number := os.read(0, 1):
 os._exit(0)  # Python would look through millions of objects for garbage first: a twentieth of the time
 """
 Part = Literal["collision", "motion", "repair", "preparation", "impulse", "analytic"]
-IMPULSE: tuple[Part, ...] = (
-    "impulse",
-    "collision",
-    "preparation",
-    "repair",
-    "motion",
-)  # what each solver needs
+# What each solver needs, what takes longest first.
+IMPULSE: tuple[Part, ...] = ("impulse", "collision", "preparation", "repair", "motion")
 ANALYTIC: tuple[Part, ...] = ("collision", "analytic")
 _PROCESSES = 2
 
