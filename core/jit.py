@@ -167,7 +167,7 @@ def _indices_from_the_front() -> Iterator[None]:
     """A negative index counts from the end of no array: where indices are checked it is an error.
 
     Numba asks every index for its sign and adds the length to a negative one, so each call also hands over
-    the length of each array: a tenth of the time of a scene. Numba itself is changed, under its lock.
+    the length of each array: 5 to 10 % of the time of a scene. Numba itself is changed, under its lock.
     """
 
     def as_it_is(context: Any, builder: Any, kind: Any, index: Any, length: Any) -> Any:
