@@ -61,8 +61,8 @@ def _fill(x: float) -> Any:
     return np.full(LANES, x, SINGLE)
 
 
-def _gather(table: Any, rows: Any, column: int) -> Any:
-    return tuple(table[rows, column : column + LANES].T)
+def _gather(table: Any, rows: Any) -> Any:
+    return tuple(table[rows].T)
 
 
 def _total(x: Any) -> float:
@@ -72,7 +72,7 @@ def _total(x: Any) -> float:
 def _scatter(table: Any, rows: Any, count: int, columns: Any) -> None:
     for lane, row in enumerate(rows):
         if row < count:
-            table[row, :LANES] = [column[lane] for column in columns]
+            table[row] = [column[lane] for column in columns]
 
 
 # What is compiled instead. ----------------------------------------------------------------------------------
@@ -117,25 +117,24 @@ _define(operator.truediv, _by_lane(_lanes, 2, lambda builder, x, y: builder.fdiv
 _define(operator.gt, _by_lane(_mask, 2, lambda builder, x, y: builder.fcmp_ordered(">", x, y)))
 
 
-def _entry(context: Any, builder: Any, kind: Any, array: Any, *indices: Any) -> Any:
-    """Where eight numbers of an array begin."""
-    view = context.make_array(kind)(context, builder, array)
-    place = builder.bitcast(view.data, _BYTE.as_pointer())
-    for index, stride in zip(indices, cgutils.unpack_tuple(builder, view.strides), strict=False):
-        place = builder.gep(place, [builder.mul(index, stride)])
-    return builder.bitcast(place, _NUMBERS.as_pointer())
+def _row(context: Any, builder: Any, kind: Any, table: Any, row: Any) -> Any:
+    """Where the eight numbers of a table's row are; that its rows follow each other numba does not know."""
+    if kind.layout != "C":
+        raise TypeError("lanes are those of tables whose rows follow each other")
+    data = context.make_array(kind)(context, builder, table).data
+    return builder.gep(builder.bitcast(data, _NUMBERS.as_pointer()), [row])
 
 
 def _load_compiled(typing_context, table, row):
     def generate(context, builder, signature, values):
-        return builder.load(_entry(context, builder, signature.args[0], *values), align=4)
+        return builder.load(_row(context, builder, signature.args[0], *values), align=4)
 
     return _lanes(table, types.int64), generate
 
 
 def _store_compiled(typing_context, table, row, x):
     def generate(context, builder, signature, values):
-        builder.store(values[2], _entry(context, builder, signature.args[0], *values[:2]), align=4)
+        builder.store(values[2], _row(context, builder, signature.args[0], *values[:2]), align=4)
         return context.get_dummy_value()
 
     return types.void(table, types.int64, _lanes), generate
@@ -203,26 +202,26 @@ def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
     return rows
 
 
-def _rows_of(context: Any, builder: Any, kinds: Any, table: Any, rows: Any, column: Any) -> list[tuple]:
-    """The number of each of eight rows, and where its eight numbers from a column on begin."""
+def _rows_of(context: Any, builder: Any, kinds: Any, table: Any, rows: Any) -> list[tuple]:
+    """The number of each of eight rows, and where it is."""
     view = context.make_array(kinds[1])(context, builder, rows)
-    numbers = (builder.load(builder.gep(view.data, [ir.Constant(_INDEX, k)])) for k in range(LANES))
-    return [(row, _entry(context, builder, kinds[0], table, row, column)) for row in numbers]
+    places = (builder.gep(view.data, [ir.Constant(_INDEX, k)]) for k in range(LANES))
+    numbers = (builder.sext(builder.load(place), _INDEX) for place in places)
+    return [(number, _row(context, builder, kinds[0], table, number)) for number in numbers]
 
 
-def _gather_compiled(typing_context, table, rows, column):
+def _gather_compiled(typing_context, table, rows):
     def generate(context, builder, signature, values):
         places = _rows_of(context, builder, signature.args, *values)
         columns = _transposed(builder, [builder.load(place, align=4) for _, place in places])
         return context.make_tuple(builder, signature.return_type, columns)
 
-    return types.UniTuple(_lanes, LANES)(table, rows, types.int64), generate
+    return types.UniTuple(_lanes, LANES)(table, rows), generate
 
 
 def _scatter_compiled(typing_context, table, rows, count, columns):
     def generate(context, builder, signature, values):
-        none = ir.Constant(_INDEX, 0)
-        places = _rows_of(context, builder, signature.args, values[0], values[1], none)
+        places = _rows_of(context, builder, signature.args, *values[:2])
         lines = _transposed(builder, cgutils.unpack_tuple(builder, values[3]))
         for (row, place), line in zip(places, lines, strict=True):
             with builder.if_then(builder.icmp_signed("<", row, values[2])):
@@ -246,8 +245,8 @@ largest = _either(np.max, intrinsic(_one_by_one(_larger_of)))
 total = _either(_total, intrinsic(_one_by_one(lambda builder, x, y: builder.fadd(x, y))))
 root = _either(np.sqrt, _by_lane(_lanes, 1, _call("sqrt")))
 absolute = _either(np.abs, _by_lane(_lanes, 1, _call("fabs")))
-# Eight columns of table[rows, column:column + 8], for eight rows in an array; and back again to the first
-# eight columns, but for rows from `count` on.
+# The eight columns of table[rows], of a table (rows, 8), for eight rows in an array; and back again, but for
+# rows from `count` on.
 gather = _either(_gather, intrinsic(_gather_compiled))
 scatter = _either(_scatter, intrinsic(_scatter_compiled))
 

@@ -11,27 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dynamics.packed_rows import (
-    ANCHOR_1,
-    ANCHOR_2,
-    ARM_A,
-    ARM_B,
-    FRAME,
-    GIVE,
-    INVERSE,
-    K_N,
-    K_T,
-    K_T1,
-    K_T2,
-    RATE,
-    SLIP_STEP,
-    SPRING,
-    STATIC,
-    STICK_11,
-    STICK_12,
-    STICK_22,
-    WIDTH,
-)
 from ..jit import inlined, inner, merged
 from ..lanes import (
     LANES,
@@ -52,6 +31,28 @@ from ..lanes import (
     total,
 )
 from ..tables import scratch_tables
+from .batch_rows import (
+    ANCHOR_1,
+    ANCHOR_2,
+    ARM_A,
+    ARM_B,
+    BATCH_WIDTH,
+    FRICTION,
+    GIVE,
+    INVERSE,
+    K_N,
+    K_T,
+    K_T1,
+    K_T2,
+    NORMAL,
+    RATE,
+    SLIP_STEP,
+    SPRING,
+    STICK_11,
+    STICK_12,
+    STICK_22,
+    tangents,
+)
 from .island_parts import SETS, SMALLEST
 
 WINDOW = 24  # batches that are filled at a time
@@ -67,7 +68,7 @@ class ContactBatches(NamedTuple):
     contact: np.ndarray  # (b, LANES) contact indices, -1 in an empty lane
     filled: np.ndarray  # (b,) lanes that are not
     body: np.ndarray  # (b, 2, LANES) members a, b
-    row: np.ndarray  # (b, WIDTH, LANES)
+    row: np.ndarray  # (b, BATCH_WIDTH, LANES)
     impulse: np.ndarray  # [N s] (b, 3, LANES)
     step: np.ndarray  # [N s] (b, 3, LANES) what the last sweep added
     direction: np.ndarray  # [N s] (b, 3, LANES) of the conjugate gradients that speed up sweeps
@@ -82,8 +83,8 @@ def empty_batches(body_count: int, contact_capacity: int) -> ContactBatches:
     count = _room_before(contact_capacity, sets)
     by_three = ((count, 3, LANES), SINGLE)
     row, impulse, step, direction, body, contact, filled, busy, change = scratch_tables(
-        ((count, WIDTH, LANES), SINGLE), by_three, by_three, by_three,
-        ((count, 2, LANES), np.int64), ((count, LANES), np.int64), ((count,), np.int64),
+        ((count, BATCH_WIDTH, LANES), SINGLE), by_three, by_three, by_three,
+        ((count, 2, LANES), np.int32), ((count, LANES), np.int64), ((count,), np.int64),
         ((body_count,), np.int64), ((count,), float), sparse=True,
     )  # fmt: skip
     return ContactBatches(
@@ -214,7 +215,7 @@ def leave_out_small(batches, number, begun, empty, rest, rest_count):
 def clear_batch(batches, i):
     """Fill a batch with zeros, which are what an empty lane holds."""
     zero = fill(0.0)
-    for k in range(WIDTH):
+    for k in range(BATCH_WIDTH):
         store(batches.row[i], k, zero)
     for k in range(3):
         store(batches.impulse[i], k, zero)
@@ -233,13 +234,13 @@ def _go_on(batches, i, beta):
 
 @inlined
 def _friction_step(row, u1, u2, change, p1, p2, normal):
-    """Friction impulses after one step: `friction_step` of packed_rows.py in eight lanes, by STATIC alone."""
+    """Friction impulses after one step: `friction_step` of packed_rows.py in eight lanes."""
     spring = load(row, SPRING)
     u1 = u1 + load(row, K_T1) * change + (spring * p1 - load(row, ANCHOR_1))
     u2 = u2 + load(row, K_T2) * change + (spring * p2 - load(row, ANCHOR_2))
     s12, slip_step = load(row, STICK_12), load(row, SLIP_STEP)
     q1, q2 = p1 - (load(row, STICK_11) * u1 + s12 * u2), p2 - (s12 * u1 + load(row, STICK_22) * u2)
-    limit = load(row, STATIC) * normal
+    limit = load(row, FRICTION) * normal
     slips = q1 * q1 + q2 * q2 > limit * limit
     r1, r2 = p1 - slip_step * u1, p2 - slip_step * u2
     square = r1 * r1 + r2 * r2
@@ -251,12 +252,11 @@ def _friction_step(row, u1, u2, change, p1, p2, normal):
 def _push(members, own, arm, p, sign, v, velocity, response):
     """Add M^-1 J' p to the velocities v of one side's members, for the impulses sign * p at the arms."""
     t = cross(arm, p)
-    m = gather(response, members, 0)
-    n = gather(response, members, LANES)
-    v0, v1, v2 = v[0] + sign * (m[0] * p[0]), v[1] + sign * (m[1] * p[1]), v[2] + sign * (m[2] * p[2])
-    w0 = v[3] + sign * (m[3] * t[0] + m[4] * t[1] + m[5] * t[2])
-    w1 = v[4] + sign * (m[6] * t[0] + m[7] * t[1] + n[0] * t[2])
-    w2 = v[5] + sign * (n[1] * t[0] + n[2] * t[1] + n[3] * t[2])
+    i11, i12, i13, i22, i23, i33, m_x, m_y = gather(response, members)
+    v0, v1, v2 = v[0] + sign * (m_x * p[0]), v[1] + sign * (m_y * p[1]), v[2] + sign * (v[6] * p[2])
+    w0 = v[3] + sign * (i11 * t[0] + i12 * t[1] + i13 * t[2])
+    w1 = v[4] + sign * (i12 * t[0] + i22 * t[1] + i23 * t[2])
+    w2 = v[5] + sign * (i13 * t[0] + i23 * t[1] + i33 * t[2])
     scatter(velocity, members, own, (v0, v1, v2, w0, w1, w2, v[6], v[7]))
 
 
@@ -266,7 +266,7 @@ def sweep_batches(batches, number, own, velocity, response, beta, goes_on, least
 
     Args:
         own: How many members are the island's own.
-        velocity, response: Of members, shapes (members, 8) and (members, 16): see `PackedContacts`.
+        velocity, response: Of members, shape (members, 8): see `PackedContacts`.
         beta, goes_on: How far to go on along the direction of the last sweeps, and whether there were any.
         least: Only batches are swept that changed by so much in the last sweep over all [m]; 0: all.
 
@@ -285,7 +285,7 @@ def sweep_batches(batches, number, own, velocity, response, beta, goes_on, least
             for m in range(3):
                 store(batches.direction[i], m, zero)
         p0, p1, p2 = load(impulse, 0), load(impulse, 1), load(impulse, 2)
-        va, vb = gather(velocity, batches.body[i, 0], 0), gather(velocity, batches.body[i, 1], 0)
+        va, vb = gather(velocity, batches.body[i, 0]), gather(velocity, batches.body[i, 1])
         arm_a = load(row, ARM_A), load(row, ARM_A + 1), load(row, ARM_A + 2)
         arm_b = load(row, ARM_B), load(row, ARM_B + 1), load(row, ARM_B + 2)
         turn_a, turn_b = cross((va[3], va[4], va[5]), arm_a), cross((vb[3], vb[4], vb[5]), arm_b)
@@ -294,7 +294,7 @@ def sweep_batches(batches, number, own, velocity, response, beta, goes_on, least
             va[1] - vb[1] + (turn_a[1] - turn_b[1]),
             va[2] - vb[2] + (turn_a[2] - turn_b[2]),
         )
-        n = load(row, FRAME), load(row, FRAME + 1), load(row, FRAME + 2)
+        n = load(row, NORMAL), load(row, NORMAL + 1), load(row, NORMAL + 2)
         q0 = larger(p0 + (load(row, RATE) - dot(n, u) - load(row, GIVE) * p0) * load(row, INVERSE), zero)
         if not (any_of(q0 > zero) or any_of(absolute(p0) > zero)):
             for m in range(3):
@@ -302,8 +302,7 @@ def sweep_batches(batches, number, own, velocity, response, beta, goes_on, least
             if least == 0.0:
                 batches.change[i] = 0.0
             continue
-        t1 = load(row, FRAME + 3), load(row, FRAME + 4), load(row, FRAME + 5)
-        t2 = load(row, FRAME + 6), load(row, FRAME + 7), load(row, FRAME + 8)
+        t1, t2 = tangents(n)
         d0 = q0 - p0
         q1, q2 = _friction_step(row, dot(t1, u), dot(t2, u), d0, p1, p2, q0)
         d1, d2 = q1 - p1, q2 - p2

@@ -50,9 +50,12 @@ def _push(packed, k, arm, p, sign):
     """Add M^-1 J' p to a member's velocity for the impulse sign * p at the arm."""
     v, m = packed.velocity[k], packed.response[k]
     t = vec3.cross(arm, p)
-    for i in range(3):
-        v[i] += sign * (m[i] * p[i])
-        v[3 + i] += sign * (m[3 + 3 * i] * t[0] + m[4 + 3 * i] * t[1] + m[5 + 3 * i] * t[2])
+    v[0] += sign * (m[6] * p[0])
+    v[1] += sign * (m[7] * p[1])
+    v[2] += sign * (v[6] * p[2])
+    v[3] += sign * (m[0] * t[0] + m[1] * t[1] + m[2] * t[2])
+    v[4] += sign * (m[1] * t[0] + m[3] * t[1] + m[4] * t[2])
+    v[5] += sign * (m[2] * t[0] + m[4] * t[1] + m[5] * t[2])
 
 
 @merged

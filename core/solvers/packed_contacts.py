@@ -12,9 +12,6 @@ from ..dynamics.contact_rows import PUSH, friction_of, in_frame, normal_complian
 from ..dynamics.packed_rows import (
     ANCHOR_1,
     ANCHOR_2,
-    GIVE,
-    INVERSE,
-    RATE,
     WIDTH,
     pack_friction,
     pack_normal,
@@ -24,7 +21,7 @@ from ..jit import inlined, inner, merged
 from ..lanes import LANES, SINGLE
 from ..math3 import vec3
 from ..tables import scratch_tables
-from .batch_rows import complete_rows, enter_lane
+from .batch_rows import complete_rows, enter_lane, enter_spring
 from .contact_batches import (
     ContactBatches,
     clear_batch,
@@ -62,8 +59,10 @@ class PackedContacts(NamedTuple):
     step: np.ndarray  # [N s] (c, 3) what the last sweep added
     direction: np.ndarray  # [N s] (c, 3) of the conjugate gradients that speed up sweeps
     base: np.ndarray  # (bodies, 6) velocities before the sweeps, of double precision
-    velocity: np.ndarray  # (members + 1, 8) what sweeps added, and room for two; the last is of empty lanes
-    response: np.ndarray  # (members + 1, 16) inverse mass by axis, inverse inertia, and room
+    velocity: (
+        np.ndarray
+    )  # (members + 1, 8) what sweeps added, inverse mass along z; the last is of empty lanes
+    response: np.ndarray  # (members + 1, 8) inverse inertia: xx, xy, xz, yy, yz, zz; inverse mass along x, y
     found: np.ndarray  # (members + 1, 8) velocities before the last sweep
     course: np.ndarray  # (members + 1, 8) what the direction changes velocities by
     stirred: np.ndarray  # (members + 1,) whether each member has contacts that are swept
@@ -77,7 +76,7 @@ def packed_contacts(body_count: int, contact_capacity: int) -> PackedContacts:
     """Room for so many bodies and contacts; it is filled before it is read."""
     by_three, by_member = ((contact_capacity, 3), float), ((body_count + 1, LANES), SINGLE)
     velocity, response, impulse, step, found, course = scratch_tables(
-        by_member, ((body_count + 1, 2 * LANES), SINGLE), by_three, by_three, by_member, by_member,
+        by_member, by_member, by_three, by_three, by_member, by_member,
     )  # fmt: skip
     row, direction, body, rest = scratch_tables(
         ((contact_capacity, WIDTH), float), by_three, ((contact_capacity, 2), np.int64),
@@ -157,7 +156,7 @@ def _pack_active(masses, contacts, rows, number, begun, h, push, packed):
             enter_lane(contacts, rows, c, u, row, batches.row[i], lane)
             for k in range(3):
                 batches.impulse[i, k, lane] = rows.impulse[c, k]
-        complete_rows(batches.row[i], batches.body[i], packed.response, h)
+        complete_rows(batches.row[i], batches.body[i], packed.velocity, packed.response, h)
     for i in range(first + packed.packed_rest[number], left):
         c = packed.rest[i]
         pack_contact(masses, contacts, rows, c, h, push, packed.base, packed.row[i])
@@ -208,7 +207,7 @@ def wake_quiet(masses, contacts, rows, number, h, push, packed):
             continue
         for lane in range(LANES):
             if quiet.row[i, MISSING, lane] > 0.0:
-                woken, a, b = True, quiet.body[i, 0, lane], quiet.body[i, 1, lane]
+                woken, a, b = True, np.int64(quiet.body[i, 0, lane]), np.int64(quiet.body[i, 1, lane])
                 _enter(number, take_out(quiet, i, lane), a, b, packed)
     if woken:
         _pack_active(masses, contacts, rows, number, begun, h, push, packed)
@@ -224,8 +223,7 @@ def pack_gaps(contacts, rows, number, h, push, packed):
             c = batches.contact[i, lane]
             u = relative_velocity(packed.base, contacts, c)
             _pack_gap(contacts, rows, c, h, push, u, row)
-            for k in (RATE, GIVE, INVERSE):
-                batches.row[i, k, lane] = row[k]
+            enter_spring(row, batches.row[i], lane)
     for i in range(first, first + packed.rest_count[number]):
         c = packed.rest[i]
         u = relative_velocity(packed.base, contacts, c)
@@ -263,9 +261,11 @@ def pack_bodies(masses, velocity, packed):
         for m in range(6):
             packed.base[body, m] = velocity[body, m]
         for m in range(3):
-            packed.response[k, m] = masses.inv_mass[body, m]
-        for m in range(9):
-            packed.response[k, 3 + m] = masses.inv_I[body, m]
+            packed.response[k, m] = masses.inv_I[body, m]
+        packed.response[k, 3], packed.response[k, 4] = masses.inv_I[body, 4], masses.inv_I[body, 5]
+        packed.response[k, 5] = masses.inv_I[body, 8]
+        packed.response[k, 6], packed.response[k, 7] = masses.inv_mass[body, 0], masses.inv_mass[body, 1]
+        packed.velocity[k, 6] = masses.inv_mass[body, 2]
 
 
 @merged

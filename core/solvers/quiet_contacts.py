@@ -32,7 +32,7 @@ def empty_quiet(contact_capacity: int) -> QuietContacts:
     """Room for so many contacts."""
     groups = contact_capacity // LANES + (SETS if contact_capacity >= 2 * SMALLEST else 1)
     contact, body, row = scratch_tables(
-        ((groups, LANES), np.int64), ((groups, 2, LANES), np.int64), ((groups, ROWS, LANES), SINGLE),
+        ((groups, LANES), np.int64), ((groups, 2, LANES), np.int32), ((groups, ROWS, LANES), SINGLE),
         sparse=True,
     )  # fmt: skip
     return QuietContacts(np.zeros(SETS, np.int64), np.zeros(SETS, np.int64), contact, body, row)
@@ -79,7 +79,7 @@ def look_at_group(quiet, i, velocity):
         velocity: Of members, shape (members, 8).
     """
     row = quiet.row[i]
-    va, vb = gather(velocity, quiet.body[i, 0], 0), gather(velocity, quiet.body[i, 1], 0)
+    va, vb = gather(velocity, quiet.body[i, 0]), gather(velocity, quiet.body[i, 1])
     n = load(row, NORMAL), load(row, NORMAL + 1), load(row, NORMAL + 2)
     turn_a = load(row, TURN_A), load(row, TURN_A + 1), load(row, TURN_A + 2)
     turn_b = load(row, TURN_B), load(row, TURN_B + 1), load(row, TURN_B + 2)
