@@ -12,12 +12,7 @@ from ..dynamics.contact_rows import HEADROOM, PUSH, STIFFEST
 from ..jit import inlined, inner, kernel, merged
 from ..tables import scratch_tables
 from .impulse_contacts import bend, gap_rate
-from .impulse_newton import (
-    NewtonScratch,
-    newton_scratch,
-    set_limits,
-    solve_island,
-)
+from .impulse_newton import NewtonScratch, newton_scratch, solve_island
 from .impulse_rest import (
     REST_SPEED,
     copy_solution,
@@ -45,6 +40,7 @@ from .impulse_sweeps import (
     help_sweeps,
     sweep_island,
 )
+from .newton_limits import set_limits
 from .packed_contacts import PackedContacts
 
 OPEN, DONE, SWEEPS_ONLY = 0, 1, 2  # SolveScratch.outcome

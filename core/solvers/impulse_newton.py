@@ -33,6 +33,7 @@ from ..math3 import mat3, vec3
 from ..tables import scratch_tables
 from .block_cholesky import analyze, factor, products, solve, without_fill
 from .conjugate_gradients import conjugate_gradients
+from .newton_limits import LIMIT_ROUNDS, STEADY, follow_limits, set_limits
 from .newton_matrix import (
     AS_GLUED,
     AS_SPRINGS,
@@ -51,20 +52,16 @@ FULL_STEP = 0.5  # a whole step that cuts the error to this part needs no line s
 REUSE = 0.2  # the factor is kept while an iteration cuts the error to this part
 # Without an iteration no more than this part of the accuracy is left, which is what one would leave.
 CLEAN = 1e-3
-# Friction limits follow the normal impulses so many times in one solution. A limit that turns back has gone
-# too far: friction presses, too, and a contact may open and close, slip and hold in turn for ever. Each time
-# it turns it follows by half as much, TURNS times at most, and by twice as much where it goes on. Where the
-# two have not met by then (bodies jammed by their own friction), the last solution stands: no penetration,
-# friction an iteration late.
-LIMIT_ROUNDS, TURNS = 40, 3
-# After so many whole steps in a row limits go on by what the last two changes tell, if that is no more than
-# so many times as far: see `_part_to_take_back`.
-STEADY, MOST_TAKEN_BACK = 2, 30.0
 # A contact that slips resists across its slip only. A step that goes by this ends early, where hundreds of
 # others begin to slip or to hold. So contacts are given a part of that resistance along their slip, too: all
 # of it, by which no step goes too far (the friction's potential lies below that parabola), at first and
 # after a step that was cut to less than SHORT; half as much after each that was nearly WHOLE.
 SHORT, WHOLE = 0.5, 0.8
+# A contact that is open resists nothing, and a step that goes by this may end at its very start, where one of
+# hundreds closes. So contacts that push anywhere along a step that was SHORT are given a part of their
+# resistance while they are open, too: all of it in the next step, and so much less after each that was not.
+# A large heap begins with those that push by the impulses of the sweeps.
+AJAR = 0.1
 # Block products of a factor, per contact, beyond which conjugate gradients are faster: a wall has 11, a heap
 # of 500 rocks 23, one of 1240 boxes 180.
 MOST_PRODUCTS = 40
@@ -82,7 +79,7 @@ class NewtonScratch(NamedTuple):
     error: np.ndarray  # (bodies, 6) of the velocities, M^-1 times the gradient; zero where none responds
     step: np.ndarray  # (bodies, 6) Newton step
     limit: np.ndarray  # [N s] (c,) friction limit of the last iterate
-    grip: np.ndarray  # (c,) OPEN, SLIPS or HOLDS: what the first step takes the contact for
+    grip: np.ndarray  # (c,) OPEN, SLIPS or HOLDS: what the first step takes the contact for; then see `shut`
     turn: np.ndarray  # (c,) +-1 by whether the limit last rose, further from 0 by one for each turn back
 
 
@@ -110,61 +107,6 @@ def spring_impulse(rows, c, u, scratch, glued):
 
 
 @inner
-def set_limits(rows, islands, island, limit):
-    """Friction limits by the normal impulses now in `rows.impulse`."""
-    for i in range(islands.start[island], islands.start[island + 1]):
-        c = islands.order[i]
-        limit[c] = friction_of(rows, c) * rows.impulse[c, 0]
-
-
-@inner
-def _part_to_take_back(rows, islands, island, last, scratch):
-    """How much of the last change of limits and excesses to take back: what would leave the least excess.
-
-    The excess is what normal impulses ask for beyond a limit. While contacts stay open, slip or hold as they
-    are it shrinks by the same factor each time, near 1 where bodies wedge each other. Where it grows: none.
-    Source: Anderson 1965, *Iterative procedures for nonlinear integral equations*, of depth 1.
-    """
-    change, along, before, now = 0.0, 0.0, 0.0, 0.0
-    for i in range(last.shape[0]):
-        c = islands.order[islands.start[island] + i]
-        excess = friction_of(rows, c) * rows.impulse[c, 0] - scratch.limit[c]
-        change += (excess - last[i, 1]) ** 2
-        along += (excess - last[i, 1]) * excess
-        before, now = before + last[i, 1] ** 2, now + excess**2
-    part = along / change if now < before else 0.0
-    return part if abs(part) < MOST_TAKEN_BACK else 0.0
-
-
-@inner
-def _follow_limits(rows, islands, island, first, steady, last, scratch):
-    """Let friction limits follow the normal impulses now in `rows.impulse`: all the way the first time.
-
-    Args:
-        first: Whether it is the first time.
-        steady: Whether the last iterations were whole steps, so that limits tell where they go.
-        last: Limits of the last time and what was beyond them (contacts of the island, 2): written.
-    """
-    part = _part_to_take_back(rows, islands, island, last, scratch) if steady else 0.0
-    for i in range(last.shape[0]):
-        c = islands.order[islands.start[island] + i]
-        limit = scratch.limit[c]
-        rise, turns = friction_of(rows, c) * rows.impulse[c, 0] - limit, 0
-        if not first:
-            turns = abs(scratch.turn[c]) - 1
-            if scratch.turn[c] * rise < 0.0:
-                turns = min(turns + 1, TURNS)
-            else:
-                turns = max(turns - 1, 0)
-        if part != 0.0:
-            scratch.limit[c] = max(limit + rise - part * (limit - last[i, 0] + rise - last[i, 1]), 0.0)
-        else:
-            scratch.limit[c] += 0.5**turns * rise
-        scratch.turn[c] = turns + 1 if rise >= 0.0 else -turns - 1
-        last[i, 0], last[i, 1] = limit, rise
-
-
-@inner
 def _note_grips(rows, islands, island, grip):
     """Note how contacts push, by the impulses now in `rows.impulse`."""
     for i in range(islands.start[island], islands.start[island + 1]):
@@ -174,6 +116,15 @@ def _note_grips(rows, islands, island, grip):
             grip[c] = OPEN
         else:
             grip[c] = HOLDS if p[1] * p[1] + p[2] * p[2] < most * most else SLIPS
+
+
+@inner
+def _note_closing(islands, island, slip, scratch):
+    """Note which contacts push somewhere along a step; `slip` is what `_line_search` left of it."""
+    for i in range(slip.shape[0]):
+        c = islands.order[islands.start[island] + i]
+        lowest = min(slip[i, 0, 0], slip[i, 0, 0] - slip[i, 1, 0])
+        scratch.grip[c] = HOLDS if scratch.rate[c] > lowest else OPEN
 
 
 @inlined
@@ -397,7 +348,7 @@ def _step_glued(
     method*.
     """
     island_gradient(masses, contacts, rows, islands, island, velocity, scratch, AS_GLUED)
-    assemble(masses, contacts, rows, islands, island, velocity, scratch, 1.0, AS_GLUED, pattern, matrix)
+    assemble(masses, contacts, rows, islands, island, velocity, scratch, 1.0, 0.0, AS_GLUED, pattern, matrix)
     way = 0.0
     if _factor_matrix(pattern, complete, matrix, blocks):
         _newton_step(islands, island, pattern, complete, matrix, blocks, solution, work, scratch)
@@ -418,12 +369,12 @@ def _iterate(
     """Newton's method from the error at hand; what `solve_island` returns."""
     most = MOST_ITERATIONS if complete else MOST_IN_HEAPS
     iterations, rounds, whole_steps = 0, 0, 0
-    along, enough, factored = 1.0, CLEAN * accuracy, False
+    along, shut, enough, factored = 1.0, 0.0 if complete else 1.0, CLEAN * accuracy, False
     while iterations < most:
         if (error <= enough or iterations > 0) and rounds < LIMIT_ROUNDS:
             steady = whole_steps >= STEADY
             while True:
-                _follow_limits(rows, islands, island, rounds == 0, steady, last, scratch)
+                follow_limits(rows, islands, island, rounds == 0, steady, last, scratch)
                 error = island_gradient(
                     masses, contacts, rows, islands, island, velocity, scratch, AS_SPRINGS
                 )
@@ -436,8 +387,9 @@ def _iterate(
         iterations, enough = iterations + 1, accuracy
         if not factored:
             assemble(
-                masses, contacts, rows, islands, island, velocity, scratch, along, AS_SPRINGS, pattern, matrix
-            )
+                masses, contacts, rows, islands, island, velocity, scratch, along, shut, AS_SPRINGS, pattern,
+                matrix,
+            )  # fmt: skip
             if not _factor_matrix(pattern, complete, matrix, blocks):
                 break
         _newton_step(islands, island, pattern, complete, matrix, blocks, solution, work, scratch)
@@ -459,6 +411,11 @@ def _iterate(
             break
         factored = error < REUSE * before  # the factor still serves
         along = 1.0 if length < SHORT else along * (0.5 if length > WHOLE else 1.0)
+        if length < SHORT:
+            _note_closing(islands, island, slip, scratch)
+            shut = 1.0
+        else:
+            shut *= AJAR
     if error > accuracy:
         set_limits(rows, islands, island, scratch.limit)
     return iterations, error

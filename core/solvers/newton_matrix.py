@@ -42,14 +42,18 @@ def friction_limit(scratch, c, glued):
 
 
 @inlined
-def _spring_matrix(rows, c, u, scratch, along, glued):
+def _spring_matrix(rows, c, u, scratch, along, shut, glued):
     """Derivative -dp/du of contact `c` in its frame: nn, n t1, n t2, t1 t1, t1 t2, t2 t2.
 
-    A slipping contact resists across its slip, and is given the part `along` of that resistance along it.
+    A slipping contact resists across its slip, and is given the part `along` of that resistance along it; an
+    open one does not resist, and is given the part `shut` of what it would if it were pressed, where its
+    `grip` does not say OPEN.
     """
     stiffness, along_normal = stiffnesses(rows, c)
     limit = friction_limit(scratch, c, glued)
-    normal = along_normal if is_pressed(scratch, c, u, glued) else 0.0
+    normal = along_normal
+    if not is_pressed(scratch, c, u, glued):
+        normal *= shut if scratch.grip[c] != OPEN else 0.0
     p1, p2 = sticking_impulse(rows, c, u, stiffness)
     size = math.sqrt(p1 * p1 + p2 * p2)
     if size <= limit:
@@ -122,12 +126,12 @@ def _subtract_link(block, D, low, other_low, other_r):
 
 
 @inner
-def assemble(masses, contacts, rows, islands, island, velocity, scratch, along, glued, pattern, blocks):
+def assemble(masses, contacts, rows, islands, island, velocity, scratch, along, shut, glued, pattern, blocks):
     """Hessian M + sum J' D J into the pattern's blocks.
 
     Args:
         scratch: See `NewtonScratch`.
-        along: See `_spring_matrix`.
+        along, shut: See `_spring_matrix`.
         glued: See `is_pressed`.
     """
     blocks[:, :, :] = 0.0
@@ -142,7 +146,7 @@ def assemble(masses, contacts, rows, islands, island, velocity, scratch, along, 
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
         u = in_frame(contacts, c, relative_velocity(velocity, contacts, c))
-        D = _spring_matrix(rows, c, u, scratch, along, glued)
+        D = _spring_matrix(rows, c, u, scratch, along, shut, glued)
         if D[0] == 0.0 and D[3] == 0.0 and D[5] == 0.0:
             continue
         D_W = _world_matrix(contacts, c, D)

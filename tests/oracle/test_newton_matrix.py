@@ -22,9 +22,9 @@ def gradient(masses, contacts, rows, islands, island, velocity, scratch, glued):
 
 
 @kernel
-def assemble(masses, contacts, rows, islands, island, velocity, scratch, along, glued, pattern, blocks):
+def assemble(masses, contacts, rows, islands, island, velocity, scratch, along, shut, glued, pattern, blocks):
     newton_matrix.assemble(
-        masses, contacts, rows, islands, island, velocity, scratch, along, glued, pattern, blocks
+        masses, contacts, rows, islands, island, velocity, scratch, along, shut, glued, pattern, blocks
     )
 
 
@@ -67,11 +67,11 @@ class Island:
         gradient(*self.arguments, velocity, self.scratch, glued)
         return self.scratch.gradient[self.bodies].ravel().copy()
 
-    def matrix(self, along, glued=False):
+    def matrix(self, along, shut=0.0, glued=False):
         """The assembled one."""
         n = len(self.bodies)
         blocks = np.empty((n + len(self.pattern.row), 6, 6))
-        assemble(*self.arguments, self.velocity, self.scratch, along, glued, self.pattern, blocks)
+        assemble(*self.arguments, self.velocity, self.scratch, along, shut, glued, self.pattern, blocks)
         return dense_of(self.pattern, blocks, n)
 
 
@@ -111,3 +111,20 @@ def test_resistance_along_the_slip_makes_the_matrix_larger(island):
     added = np.linalg.eigvalsh(island.matrix(along=1.0) - island.matrix(along=0.0))
     assert added[0] >= -1e-9 * added[-1]
     assert added[-1] > 1.0
+
+
+def test_open_contact_that_is_shut_resists_as_one_that_is_pressed(island):
+    """Where its grip does not say that it is open, and in part where it is given a part."""
+    scratch, chosen = island.scratch, island.contacts
+    island.gradient(island.velocity)
+    rates = scratch.rate.copy()
+    open_ones = chosen[
+        (island.arguments[2].impulse[chosen, 0] == 0.0) & (scratch.grip[chosen] != newton_matrix.OPEN)
+    ]
+    assert len(open_ones) > 0
+    before, half, shut = (island.matrix(along=0.5, shut=part) for part in (0.0, 0.5, 1.0))
+    scratch.rate[open_ones] = 1e3
+    pressed = island.matrix(along=0.5)
+    scratch.rate[:] = rates
+    np.testing.assert_array_equal(shut, pressed)
+    np.testing.assert_allclose(half, 0.5 * (before + shut), rtol=1e-12, atol=1e-12 * np.abs(shut).max())
