@@ -25,12 +25,13 @@ import numba
 from llvmlite import binding, ir
 from numba import typeof  # noqa: F401 (for kernel_entry.py)
 from numba.core import caching, cgutils, codegen, compiler, cpu, types
-from numba.core.compiler_lock import global_compiler_lock  # noqa: F401 (for kernel_entry.py)
 from numba.core.dispatcher import Dispatcher  # noqa: F401
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, models, overload, register_model  # noqa: F401 (for lanes.py)
 from numba.np import arrayobj
 from numba.np.numpy_support import as_dtype  # noqa: F401
+
+from .frame_entry import frame_entry
 
 CACHE_ROOT_VARIABLE = "TOPPLE_CACHE_DIR"
 KEPT_CACHES = 4  # folders of older sources kept, so that switching branches does not recompile
@@ -154,6 +155,11 @@ class _KernelLibrary(codegen.JITCodeLibrary):
     a table of shapes, which took a third of the time of some scenes. Of its own ones LLVM drops what they
     do not need.
     """
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        if ir_module.name == "wrapper":  # numba's way in from Python; what it declares first is the kernel
+            frame_entry(ir_module, ir_module.functions[0])
+        super().add_ir_module(ir_module)
 
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:

@@ -8,8 +8,8 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
-from .frame_entry import frame_entry
-from .jit import Dispatcher, as_dtype, global_compiler_lock, typeof, types
+from .frame_entry import entry_name
+from .jit import Dispatcher, as_dtype, typeof, types
 
 NO_ERROR = (0, -2)  # what numba's functions return: with a result, or with none
 
@@ -54,12 +54,9 @@ def _entry_of(kernel: Any, kinds: tuple) -> Entry:
     """The way into a kernel for arguments of these types."""
     kernel.compile(kinds)
     compiled = kernel.overloads[kinds]
-    name, convention = compiled.fndesc.llvm_func_name, compiled.target_context.call_conv
-    kernel_type = convention.get_function_type(compiled.fndesc.restype, compiled.fndesc.argtypes)
-    if len(kernel_type.args) != 2 + sum(map(_word_count, kinds)):
-        raise TypeError(f"{kernel.__name__} takes other words than those of {kinds}")
-    with global_compiler_lock:
-        address = frame_entry(compiled.library.get_pointer_to_function(name), kernel_type)
+    address = compiled.library.get_pointer_to_function(entry_name(compiled.fndesc.llvm_func_name))
+    if not address:
+        raise TypeError(f"{kernel.__name__} is no kernel of jit.py")
     return Entry(kernel.__name__, kinds, compiled.signature.return_type, address)
 
 
