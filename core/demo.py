@@ -34,7 +34,7 @@ def demo_scene() -> Scene:
             Sphere(0.22),
             density=7800,
             position=(-0.2, -2.2, 0.5),
-            linear_velocity=(0.4, 6, 1),
+            linear_velocity=(0.5, 7, 1),
             restitution=0.2,
         )
     )

@@ -249,6 +249,21 @@ def unpack_impulses(number, packed, impulse):
             impulse[packed.rest[i], k] = packed.impulse[i, k]
 
 
+@inlined
+def pack_response(masses, body, velocity, response):
+    """Write the inverse mass and inertia of a body where `PackedContacts` has them of a member."""
+    for m in range(3):
+        response[m] = masses.inv_I[body, m]
+    response[3], response[4], response[5] = (
+        masses.inv_I[body, 4],
+        masses.inv_I[body, 5],
+        masses.inv_I[body, 8],
+    )
+    response[6], response[7], velocity[6] = (
+        masses.inv_mass[body, 0], masses.inv_mass[body, 1], masses.inv_mass[body, 2],
+    )  # fmt: skip
+
+
 @merged
 def pack_bodies(masses, velocity, packed):
     """Pack the members of an island."""
@@ -260,12 +275,7 @@ def pack_bodies(masses, velocity, packed):
         packed.velocity[k] = 0.0
         for m in range(6):
             packed.base[body, m] = velocity[body, m]
-        for m in range(3):
-            packed.response[k, m] = masses.inv_I[body, m]
-        packed.response[k, 3], packed.response[k, 4] = masses.inv_I[body, 4], masses.inv_I[body, 5]
-        packed.response[k, 5] = masses.inv_I[body, 8]
-        packed.response[k, 6], packed.response[k, 7] = masses.inv_mass[body, 0], masses.inv_mass[body, 1]
-        packed.velocity[k, 6] = masses.inv_mass[body, 2]
+        pack_response(masses, body, packed.velocity[k], packed.response[k])
 
 
 @merged

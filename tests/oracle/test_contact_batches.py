@@ -47,6 +47,8 @@ class Contacts(NamedTuple):
 FIRST = np.int64(0)  # typed, as the solver's are
 # Of numbers of some units: a body has 17 contacts, so in three sweeps 50 changes are rounded (6e-8 each).
 ROUNDING = 5e-6
+COLUMNS = np.r_[0:3, ARM_A:DYNAMIC, K_N, K_T]  # of a packed row that are rows of a batch
+INERTIA = [0, 1, 2, 1, 3, 4, 2, 4, 5]  # columns of a response that are its inverse inertia, row by row
 
 
 @kernel
@@ -68,7 +70,7 @@ def sweep(batches, own, velocity, response, beta, goes_on, least):
 
 
 @kernel
-def sweep_one_by_one(row, body, impulse, own, velocity, response):
+def sweep_one_by_one(row, body, impulse, own, velocity, mass, inertia):
     """The same of scalars of double precision, each contact after the other; returns the largest change."""
     worst = 0.0
     for i in range(row.shape[0]):
@@ -86,9 +88,9 @@ def sweep_one_by_one(row, body, impulse, own, velocity, response):
                 continue
             t = vec3.cross((r[arm], r[arm + 1], r[arm + 2]), p)
             for m in range(3):
-                velocity[k, m] += sign * (response[k, m] * p[m])
-                change = response[k, 3 + 3 * m] * t[0] + response[k, 4 + 3 * m] * t[1]
-                velocity[k, 3 + m] += sign * (change + response[k, 5 + 3 * m] * t[2])
+                velocity[k, m] += sign * (mass[k, m] * p[m])
+                change = inertia[k, m, 0] * t[0] + inertia[k, m, 1] * t[1]
+                velocity[k, 3 + m] += sign * (change + inertia[k, m, 2] * t[2])
         d1, d2 = q1 - p1, q2 - p2
         worst = max(worst, r[K_N] * abs(q0 - p0), r[K_T] * np.sqrt(d1 * d1 + d2 * d2))
     return worst
@@ -145,8 +147,9 @@ def test_every_contact_has_one_place_and_no_batch_moves_a_body_twice(hub):
 def random_rows(random, count):
     """Rows whose coefficients are of the right sign and size."""
     row = random.normal(size=(count, WIDTH))
-    frames = np.linalg.qr(random.normal(size=(count, 3, 3)))[0]
-    row[:, :9] = frames.reshape(count, 9)
+    normals = random.normal(size=(count, 3))
+    for i, n in enumerate(normals / np.linalg.norm(normals, axis=1, keepdims=True)):
+        row[i, :9] = np.concatenate([n, *vec3.tangents(tuple(n))])
     for k in (GIVE, INVERSE, SLIP_STEP, STICK_11, STICK_22, K_N, K_T):
         row[:, k] = random.uniform(0.1, 0.5, count)
     row[:, STICK_12] = random.uniform(-0.05, 0.05, count)
@@ -167,11 +170,20 @@ def filled_heap(own):
     for i in range(count):
         for lane in range(batches.filled[i]):
             c = batches.contact[i, lane]
-            batches.row[i, :, lane], batches.impulse[i, :, lane] = row[c], impulse[c]
-    velocity, response = np.zeros((own + 3, 8), SINGLE), np.zeros((own + 3, 16), SINGLE)
+            batches.row[i, :, lane], batches.impulse[i, :, lane] = row[c, COLUMNS], impulse[c]
+    velocity, response = np.zeros((2, own + 3, LANES), SINGLE)
     velocity[:-1, :6] = random.normal(size=(own + 2, 6))
-    response[:own, :12] = random.uniform(0.02, 0.2, (own, 12))
+    velocity[:own, 6], response[:own] = (
+        random.uniform(0.02, 0.2, own),
+        random.uniform(0.02, 0.2, (own, LANES)),
+    )
     return batches, body, order, row, impulse, velocity, response
+
+
+def responses_of(velocity, response):
+    """Inverse masses by axis and inverse inertia of members, as a formula takes them."""
+    mass = np.column_stack([response[:, 6:], velocity[:, 6]]).astype(float)
+    return mass, np.ascontiguousarray(response[:, INERTIA].reshape(-1, 3, 3).astype(float))
 
 
 def impulses_of(batches):
@@ -184,9 +196,10 @@ def test_a_sweep_is_that_of_the_contacts_one_after_the_other():
     own = 60
     batches, body, order, row, impulse, velocity, response = filled_heap(own)
     plain, plain_impulse, plain_row = velocity.astype(float), impulse[order], row[order]
+    responses = responses_of(velocity, response)
     for _ in range(3):
         worst, _ = sweep(batches, own, velocity, response, 0.0, False, 0.0)
-        expected = sweep_one_by_one(plain_row, body[order], plain_impulse, own, plain, response)
+        expected = sweep_one_by_one(plain_row, body[order], plain_impulse, own, plain, *responses)
         np.testing.assert_allclose(worst, expected, rtol=ROUNDING)
     np.testing.assert_allclose(velocity, plain, rtol=ROUNDING, atol=ROUNDING)
     np.testing.assert_allclose(impulses_of(batches), plain_impulse, rtol=ROUNDING, atol=ROUNDING)
@@ -203,10 +216,10 @@ def test_a_sweep_of_what_changes_is_that_of_these_contacts_one_after_the_other()
     least = float(np.median(change))
     swept = np.repeat(change >= least, batches.filled[:count])
     plain, plain_impulse = velocity.astype(float), impulses_of(batches).astype(float)
-    part = plain_impulse[swept]
+    part, responses = plain_impulse[swept], responses_of(velocity, response)
     for _ in range(2):
         worst, _ = sweep(batches, own, velocity, response, 0.0, False, least)
-        expected = sweep_one_by_one(row[order][swept], body[order][swept], part, own, plain, response)
+        expected = sweep_one_by_one(row[order][swept], body[order][swept], part, own, plain, *responses)
         np.testing.assert_allclose(worst, expected, rtol=ROUNDING)
     plain_impulse[swept] = part
     np.testing.assert_allclose(velocity, plain, rtol=ROUNDING, atol=ROUNDING)
