@@ -20,7 +20,7 @@ from .jit import RUNS_AS_PYTHON, cgutils, inlined, intrinsic, ir, models, overlo
 LANES = 8
 SINGLE = np.float32  # of tables that lanes are loaded from and stored to
 _NUMBERS, _TRUTHS = ir.VectorType(ir.FloatType(), LANES), ir.VectorType(ir.IntType(1), LANES)
-_INDEX, _BYTE = ir.IntType(64), ir.IntType(8)
+_INDEX = ir.IntType(64)
 
 
 class _Lanes(types.Type):

@@ -59,10 +59,9 @@ class PackedContacts(NamedTuple):
     step: np.ndarray  # [N s] (c, 3) what the last sweep added
     direction: np.ndarray  # [N s] (c, 3) of the conjugate gradients that speed up sweeps
     base: np.ndarray  # (bodies, 6) velocities before the sweeps, of double precision
-    velocity: (
-        np.ndarray
-    )  # (members + 1, 8) what sweeps added, inverse mass along z; the last is of empty lanes
-    response: np.ndarray  # (members + 1, 8) inverse inertia: xx, xy, xz, yy, yz, zz; inverse mass along x, y
+    # Eight columns each; the last row is what empty lanes stand for, zero.
+    velocity: np.ndarray  # (members + 1, 8) what sweeps added; inverse mass along z, room
+    response: np.ndarray  # (members + 1, 8) inverse inertia xx, xy, xz, yy, yz, zz; inverse mass along x, y
     found: np.ndarray  # (members + 1, 8) velocities before the last sweep
     course: np.ndarray  # (members + 1, 8) what the direction changes velocities by
     stirred: np.ndarray  # (members + 1,) whether each member has contacts that are swept
@@ -252,16 +251,10 @@ def unpack_impulses(number, packed, impulse):
 @inlined
 def pack_response(masses, body, velocity, response):
     """Write the inverse mass and inertia of a body where `PackedContacts` has them of a member."""
-    for m in range(3):
-        response[m] = masses.inv_I[body, m]
-    response[3], response[4], response[5] = (
-        masses.inv_I[body, 4],
-        masses.inv_I[body, 5],
-        masses.inv_I[body, 8],
-    )
-    response[6], response[7], velocity[6] = (
-        masses.inv_mass[body, 0], masses.inv_mass[body, 1], masses.inv_mass[body, 2],
-    )  # fmt: skip
+    inverse, mass = masses.inv_I[body], masses.inv_mass[body]
+    response[0], response[1], response[2] = inverse[0], inverse[1], inverse[2]
+    response[3], response[4], response[5] = inverse[4], inverse[5], inverse[8]
+    response[6], response[7], velocity[6] = mass[0], mass[1], mass[2]
 
 
 @merged

@@ -58,11 +58,8 @@ def test_operations_are_those_of_eight_numbers():
 
 def test_rows_become_columns_and_back():
     table = np.arange(10.0 * LANES, dtype=SINGLE).reshape(10, LANES)
-    rows, out, expected = (
-        np.array([3, 1, 4, 9, 5, 2, 6, 0], np.int32),
-        np.zeros_like(table),
-        np.zeros_like(table),
-    )
+    rows = np.array([3, 1, 4, 9, 5, 2, 6, 0], np.int32)
+    out, expected = np.zeros_like(table), np.zeros_like(table)
     expected[rows[rows < 5]] = table[rows[rows < 5]]
     move_rows(table, rows, 5, out)
     np.testing.assert_array_equal(out, expected)
