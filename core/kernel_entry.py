@@ -62,7 +62,10 @@ def _entry_of(kernel: Any, kinds: tuple) -> Entry:
 
 def entry_of(kernel: Callable, arguments: tuple) -> Entry:
     """The way into a kernel for arguments like these."""
-    return _entry_of(kernel, tuple(typeof(value) for value in arguments))
+    compiled: Any = kernel
+    # A kernel has one signature; to find the types of hundreds of arrays once more takes 1 ms.
+    kinds = next(iter(compiled.overloads), None) or tuple(map(typeof, arguments))
+    return _entry_of(kernel, kinds)
 
 
 def is_compiled_kernel(function: Callable) -> bool:

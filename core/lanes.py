@@ -170,22 +170,29 @@ def _any_compiled(typing_context, where):
     return types.boolean(_mask), generate
 
 
-def _one_by_one(combine: Callable) -> Callable:
-    """An operation that makes one number, of double precision, of eight, from the first to the last."""
+def _total_compiled(typing_context, x):
+    """Adds in double precision, from the first to the last."""
 
-    def compiled(typing_context, x):
-        def generate(context, builder, signature, values):
-            wide = builder.fpext(values[0], ir.VectorType(ir.DoubleType(), LANES))
-            lanes = (builder.extract_element(wide, ir.Constant(ir.IntType(32), k)) for k in range(LANES))
-            return functools.reduce(lambda one, other: combine(builder, one, other), lanes)
+    def generate(context, builder, signature, values):
+        wide = builder.fpext(values[0], ir.VectorType(ir.DoubleType(), LANES))
+        numbers = (builder.extract_element(wide, ir.Constant(ir.IntType(32), k)) for k in range(LANES))
+        return functools.reduce(builder.fadd, numbers)
 
-        return types.float64(_lanes), generate
-
-    return compiled
+    return types.float64(_lanes), generate
 
 
-def _larger_of(builder: Any, x: Any, y: Any) -> Any:
-    return builder.select(builder.fcmp_ordered(">", x, y), x, y)
+def _largest_compiled(typing_context, x):
+    """Compares halves, then quarters, then two: no more than eight numbers at a time wait for each other."""
+
+    def generate(context, builder, signature, values):
+        most = values[0]
+        for width in (4, 2, 1):
+            other = _shuffled(builder, most, most, [k ^ width for k in range(LANES)])
+            most = builder.select(builder.fcmp_ordered(">", most, other), most, other)
+        first = builder.extract_element(most, ir.Constant(ir.IntType(32), 0))
+        return builder.fpext(first, ir.DoubleType())
+
+    return types.float64(_lanes), generate
 
 
 def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
@@ -241,8 +248,8 @@ store = _either(_store, intrinsic(_store_compiled))
 fill = _either(_fill, intrinsic(_fill_compiled))  # the same number eight times, rounded
 choose = _either(np.where, intrinsic(_choose_compiled))  # x where the mask is true, else y
 any_of = _either(np.any, intrinsic(_any_compiled))  # whether a mask is true anywhere
-largest = _either(np.max, intrinsic(_one_by_one(_larger_of)))
-total = _either(_total, intrinsic(_one_by_one(lambda builder, x, y: builder.fadd(x, y))))
+largest = _either(np.max, intrinsic(_largest_compiled))
+total = _either(_total, intrinsic(_total_compiled))
 root = _either(np.sqrt, _by_lane(_lanes, 1, _call("sqrt")))
 absolute = _either(np.abs, _by_lane(_lanes, 1, _call("fabs")))
 # The eight columns of table[rows], of a table (rows, 8), for eight rows in an array; and back again, but for

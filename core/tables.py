@@ -63,7 +63,7 @@ def table_of(value: float, shape: int | tuple[int, ...], dtype: Any = float) -> 
 
 def larger(capacity: int) -> int:
     """What a table with so much room is grown to."""
-    return capacity + max(64, capacity // 8)
+    return capacity + max(64, capacity // 4)
 
 
 def is_short(capacity: int, used: int) -> bool:

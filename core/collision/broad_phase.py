@@ -33,6 +33,7 @@ from .pairs import (
     remove_pair,
     renumber_pairs,
     resized_pairs,
+    with_more_rooms,
 )
 
 # Fattening, relative to the body's size: less costs sorting, more costs pairs that do not touch.
@@ -205,7 +206,7 @@ class BroadPhase:
             np.zeros(2 * n), np.zeros(n, np.bool_),
         )  # fmt: skip
         self._bound_planes(state)
-        self.pairs = empty_pairs(larger(n), larger(0))
+        self.pairs = empty_pairs(larger(2 * n), larger(0))
         self._sorted = False
 
     def _bound_planes(self, state) -> None:
@@ -240,7 +241,7 @@ class BroadPhase:
         """Make room for more pairs before there is none left: all must be looked for again, then."""
         capacity, counter = len(self.pairs.collider), self.pairs.counter
         if is_short(capacity, counter[HIGH] - counter[FREE]):
-            self.pairs = resized_pairs(self.pairs, larger(capacity), len(self.pairs.point))
+            self.pairs = resized_pairs(self.pairs, larger(capacity))
 
     def put_in_order(self) -> np.ndarray | None:
         """Move the pairs to the first slots, in the order of their bodies, where many came or went.
@@ -257,12 +258,12 @@ class BroadPhase:
         slots = slots[np.lexsort((b, a))]
         renumber_pairs(self.pairs, slots)
         if is_sparse:
-            self.pairs = resized_pairs(self.pairs, larger(len(slots)), len(self.pairs.point))
+            self.pairs = resized_pairs(self.pairs, larger(len(slots)))
         return slots
 
     def grow(self, state, reach: np.ndarray) -> int:
         """Make room for more pairs and look for those that found none; returns a status."""
-        self.pairs = resized_pairs(self.pairs, larger(len(self.pairs.collider)), len(self.pairs.point))
+        self.pairs = resized_pairs(self.pairs, larger(len(self.pairs.collider)))
         status = self._find_all_pairs()
         return max(status, self._update_mesh_pairs(state, reach))
 
@@ -275,7 +276,7 @@ class BroadPhase:
         rooms, counter = len(self.pairs.point), self.pairs.counter
         short = is_short(rooms, counter[ROOMS] - counter[FREE_ROOMS])
         if short:
-            self.pairs = resized_pairs(self.pairs, len(self.pairs.collider), larger(rooms))
+            self.pairs = with_more_rooms(self.pairs, larger(rooms))
         return short
 
     def _update_mesh_pairs(self, state, reach: np.ndarray) -> int:

@@ -48,43 +48,70 @@ class PairTable(NamedTuple):
     impulse: np.ndarray  # [N s] (rooms, 4, 3) impulse on a at each of them, world axes
 
 
+def _empty_hash(capacity: int) -> np.ndarray:
+    """The table through which so many pairs are found."""
+    return table(1 << int(np.ceil(np.log2(max(2 * capacity, 16)))), np.int32)
+
+
+def _slot_columns(capacity: int) -> dict[str, np.ndarray]:
+    """What there is of each pair."""
+    return {
+        "collider": table_of(-1, (capacity, 2), np.int32),
+        "free": table(capacity, np.int32),
+        "witness": table((capacity, 3), np.int32),
+        "axis": table((capacity, 3)),
+        "point_count": table(capacity, np.int8),
+        "looks": table(capacity, np.int32),
+        "way": table_of(-np.inf, capacity),
+        "margin": table(capacity),
+        "gap": table(capacity),
+        "allowance": table(capacity),
+        "carrier": table(capacity, np.int8),
+        "meets": table(capacity, np.float32),
+        "stiffening": table_of(1.0, capacity),
+        "slips": table(capacity, np.bool_),
+        "room": table_of(-1, capacity, np.int32),
+    }
+
+
+def _room_columns(rooms: int) -> dict[str, np.ndarray]:
+    """What there is of each pair with contact points, beyond that."""
+    return {
+        "free_room": table(rooms, np.int32),
+        "feature": table((rooms, 4), np.int64),
+        "point": table((rooms, 4, POINT_SIZE)),
+        "impulse": table((rooms, 4, 3)),
+    }
+
+
 def empty_pairs(capacity: int, rooms: int) -> PairTable:
     """A pair table for `capacity` pairs, so many of which may have contact points."""
-    hash_size = 1 << int(np.ceil(np.log2(max(2 * capacity, 16))))
     return PairTable(
-        hash_slot=table(hash_size, np.int32),
-        collider=table_of(-1, (capacity, 2), np.int32),
-        free=table(capacity, np.int32),
+        hash_slot=_empty_hash(capacity),
         counter=np.zeros(6, np.int64),
-        witness=table((capacity, 3), np.int32),
-        axis=table((capacity, 3)),
-        point_count=table(capacity, np.int8),
-        looks=table(capacity, np.int32),
-        way=table_of(-np.inf, capacity),
-        margin=table(capacity),
-        gap=table(capacity),
-        allowance=table(capacity),
-        carrier=table(capacity, np.int8),
-        meets=table(capacity, np.float32),
-        stiffening=table_of(1.0, capacity),
-        slips=table(capacity, np.bool_),
-        room=table_of(-1, capacity, np.int32),
-        free_room=table(rooms, np.int32),
-        feature=table((rooms, 4), np.int64),
-        point=table((rooms, 4, POINT_SIZE)),
-        impulse=table((rooms, 4, 3)),
+        **_slot_columns(capacity),
+        **_room_columns(rooms),
     )
 
 
-def resized_pairs(pairs: PairTable, capacity: int, rooms: int) -> PairTable:
-    """The same pairs in the same slots and rooms of a larger or smaller table."""
-    resized = empty_pairs(capacity, rooms)
-    for name, old in pairs._asdict().items():
-        if name != "hash_slot":
-            kept = min(len(old), len(getattr(resized, name)))
-            getattr(resized, name)[:kept] = old[:kept]
+def resized_pairs(pairs: PairTable, capacity: int) -> PairTable:
+    """The same pairs in the same slots of a larger or smaller table."""
+    resized = _with_columns(pairs, _slot_columns(capacity))._replace(hash_slot=_empty_hash(capacity))
     _rehash(resized)
     return resized
+
+
+def with_more_rooms(pairs: PairTable, rooms: int) -> PairTable:
+    """The same pairs with room for the contact points of more of them."""
+    return _with_columns(pairs, _room_columns(rooms))
+
+
+def _with_columns(pairs: PairTable, columns: dict[str, np.ndarray]) -> PairTable:
+    """The same pairs with some columns made longer or shorter."""
+    for name, column in columns.items():
+        kept = min(len(column), len(getattr(pairs, name)))
+        column[:kept] = getattr(pairs, name)[:kept]
+    return pairs._replace(**columns)
 
 
 def renumber_pairs(pairs: PairTable, slots: np.ndarray) -> None:
