@@ -22,8 +22,6 @@ def frame_entry(module: ir.Module, kernel: ir.Function) -> None:
     It returns what the kernel does.
     """
     function = ir.Function(module, ir.FunctionType(ir.IntType(32), [WORD]), entry_name(kernel.name))
-    for attribute in ("noinline", "optnone"):  # hundreds of words to hand over would take long to optimize
-        function.attributes.add(attribute)
     builder = ir.IRBuilder(function.append_basic_block())
     frame = builder.inttoptr(function.args[0], WORD.as_pointer())
 

@@ -24,7 +24,7 @@ from typing import Any
 import numba
 from llvmlite import binding, ir
 from numba import typeof  # noqa: F401 (for kernel_entry.py)
-from numba.core import caching, cgutils, codegen, compiler, cpu, types
+from numba.core import caching, cgutils, codegen, compiler, cpu, targetconfig, types
 from numba.core.dispatcher import Dispatcher  # noqa: F401
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, models, overload, register_model  # noqa: F401 (for lanes.py)
@@ -159,6 +159,10 @@ class _KernelLibrary(codegen.JITCodeLibrary):
     def add_ir_module(self, ir_module: Any) -> None:
         if ir_module.name == "wrapper":  # numba's way in from Python; what it declares first is the kernel
             frame_entry(ir_module, ir_module.functions[0])
+            for function in ir_module.functions:
+                if not function.is_declaration:  # hundreds of words to hand over would take long to optimize
+                    function.attributes.add("noinline")
+                    function.attributes.add("optnone")
         super().add_ir_module(ir_module)
 
     def _optimize_final_module(self) -> None:
@@ -283,6 +287,24 @@ def compile_kernels_only() -> None:
 
     context.get_executable = get_executable_of_kernel
     library._optimize_final_module, library._finalize_final_module = optimize_kernel, finish_kernel
+    _shorten_ways_of_numba()
+
+
+def _shorten_ways_of_numba() -> None:
+    """Spare what numba does again and again: a tenth of the time."""
+    config: Any = targetconfig.TargetConfig
+    context: Any = cpu.CPUContext
+
+    @functools.cache
+    def defaults(kind: Any) -> dict[str, Any]:
+        return {name: option.default for name, option in kind.options.items()}
+
+    # For each call that it finds a type for numba compares its flags: option by option, each a property.
+    config.values = lambda self: defaults(type(self)) | self._values
+    config.__hash__ = lambda self: hash(type(self))  # numba's is that of the options' names
+
+    # Before each function it looks for what has been registered: of this core all is when it is imported.
+    context.refresh = functools.cache(context.refresh)
 
 
 # What threads share: words of arrays of 64-bit integers, read and written one after the other by all. ------
