@@ -62,8 +62,8 @@ def table_of(value: float, shape: int | tuple[int, ...], dtype: Any = float) -> 
 
 
 def larger(capacity: int) -> int:
-    """What a table with so much room is grown to."""
-    return capacity + max(64, capacity // 4)
+    """What a table with so much room is grown to: a large one by a smaller part."""
+    return capacity + max(64, min(capacity // 4, 8192), capacity // 8)
 
 
 def is_short(capacity: int, used: int) -> bool:
