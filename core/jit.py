@@ -291,7 +291,7 @@ def compile_kernels_only() -> None:
 
 
 def _shorten_ways_of_numba() -> None:
-    """Spare what numba does again and again: a tenth of the time."""
+    """Spare what numba does again and again: some 8 % of the time."""
     config: Any = targetconfig.TargetConfig
     context: Any = cpu.CPUContext
 

@@ -206,7 +206,7 @@ class BroadPhase:
             np.zeros(2 * n), np.zeros(n, np.bool_),
         )  # fmt: skip
         self._bound_planes(state)
-        self.pairs = empty_pairs(larger(2 * n), larger(0))
+        self.pairs = empty_pairs(larger(2 * n), larger(0))  # a body in a heap has some four pairs
         self._sorted = False
 
     def _bound_planes(self, state) -> None:

@@ -39,7 +39,7 @@ def test_what_a_child_writes_is_its_own():
     assert not made.any()
 
 
-@pytest.mark.parametrize("capacity", [0, 10, 1000])
+@pytest.mark.parametrize("capacity", [0, 10, 1000, 40_000, 1_000_000])
 def test_a_grown_table_is_not_short(capacity):
     assert is_short(capacity, capacity)
     assert not is_short(larger(capacity), capacity)
