@@ -8,10 +8,12 @@ import math
 import numpy as np
 
 from ..geometry.shape_table import DISCS
-from ..geometry.support import ANY_VERTEX, CLIMB_FROM, support_vertex, vertex
+from ..geometry.support import ANY_VERTEX, support_vertex, vertex
 from ..jit import inner
 from ..math3 import mat3, vec3
 from .manifold import add_candidate
+
+MANY = 32  # vertices of a hull: from so many on its lowest one is looked for first
 
 
 @inner
@@ -38,7 +40,7 @@ def collide_with_plane(shapes, s, r, offset, n, distance, sign, margin, scratch)
     radius = shapes.radius[s]
     n_local = mat3.transform_transposed(r, n)
     base = vec3.dot(n, offset) - distance - radius
-    if last - first >= CLIMB_FROM:  # most large hulls near a plane do not touch it
+    if last - first >= MANY:  # most large hulls near a plane do not touch it
         lowest = vertex(shapes, s, support_vertex(shapes, s, vec3.scale(n_local, -1.0), ANY_VERTEX))
         if base + vec3.dot(n_local, lowest) > margin:
             return
