@@ -42,6 +42,11 @@ class Calls:
         framed.fill(arguments)
         return framed
 
+    def forget(self) -> None:
+        """Let go of all arguments."""
+        self._called.clear()
+        self._framed.clear()
+
     def error(self, kernel: Callable) -> BaseException:
         """What the last call of a kernel by its frame raised."""
         return self._framed[kernel].error()
@@ -55,9 +60,10 @@ class Calls:
 class FramedKernel:
     """A kernel and the frame of its arguments."""
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: Entry, words: np.ndarray | None = None) -> None:
+        """Empty; in these words, `entry.size` many, or in some of its own."""
         self._entry = entry
-        self._words = np.zeros(entry.size, np.int64)
+        self._words = np.zeros(entry.size, np.int64) if words is None else words
         self._held: list[Any] = [self] * len(entry.kinds)  # the arguments that are written there
         self._integers, self._reals = self._words.data, self._words.view(float).data
         self.code, self.address = entry.address, self._words.ctypes.data
@@ -75,6 +81,19 @@ class FramedKernel:
     def run(self) -> Any:
         """Call the kernel."""
         return self._entry.run(self.address, self._integers, self._reals)
+
+    def place(self, k: int) -> int:
+        """Of which word on argument `k` lies."""
+        return self._entry.first[k]
+
+    @property
+    def result_place(self) -> int:
+        """Of which word on the result lies."""
+        return self._entry.first[-1] + 1
+
+    def result(self) -> Any:
+        """What the last call returned."""
+        return self._entry.result(self._integers, self._reals)
 
     def error(self) -> BaseException:
         """What the last call raised."""

@@ -34,6 +34,8 @@ from .dynamics.motion import empty_plan, move_bodies, plan_free_motion, update_a
 from .geometry.shape_table import ShapeTable
 from .geometry.shapes import Box, Cylinder, Mesh, Plane, Sphere
 from .scene import Body, Scene
+from .sequence import call_nothing
+from .solvers import impulse_stages as stages
 from .solvers.analytic import AnalyticSolver
 from .solvers.analytic_bodies import carry_bodies, free_accelerations, place_bodies, write_rates
 from .solvers.analytic_contacts import (
@@ -181,17 +183,19 @@ def _compile_advance(shapes: ShapeTable) -> None:
 def compile_motion() -> None:
     """Compile what applies impulses and moves bodies: these stages run without a contact, too."""
     pipeline, _ = build_pipeline(_small_scene(), ImpulseSolver())
-    pipeline.move(pipeline.settings.time_step, 0)
+    for call in stages.move(pipeline, pipeline.settings.time_step, 0, 0):
+        pipeline.runner.do(call)
 
 
 def compile_repair() -> None:
     """Compile what the impulse solver does around the motion of bodies."""
     pipeline, _ = build_pipeline(_small_scene(), ImpulseSolver())
     h = pipeline.settings.time_step
-    pipeline.stop_early(h, 0)
-    pipeline.note_events()
-    pipeline.repair_positions(h)
+    for call in (*stages.stop_early(pipeline, h, 0), stages.note_events(pipeline, 0)):
+        pipeline.runner.do(call)
+    pipeline.runner.do(stages.measure_depth(pipeline, 0))
     pipeline.project_positions(PastContacts())
+    call_nothing(pipeline.crew)
     board, _ = alone()
     tell(board.word, OVER, 1)
     attend(board.word, np.zeros((2, 2), np.int64), board.word, 1)  # to which nothing is up

@@ -206,13 +206,14 @@ class Crew:
             threads = min(usable_processors(), MOST_THREADS)
         self.threads = 1 if RUNS_AS_PYTHON else threads
         self._calls = [Calls() for _ in range(self.threads)]
-        self._alone, self._shared = new_board(), new_board()
-        self.board = self._alone  # of the last run
+        self.alone_board, self.shared_board = new_board(), new_board()
+        self.board = self.alone_board  # of the last run
         # Whether something is up; for each thread but the leader whether it is in: on lines of their own.
-        self._notice = np.zeros(IN * self.threads, np.int64)
-        self._address = np.zeros((self.threads, 2), np.int64)  # of the machine code, of each one's arguments
-        self._kernel: Callable | None = None  # which that is
+        self.notice = np.zeros(IN * self.threads, np.int64)
+        self.address = np.zeros((self.threads, 2), np.int64)  # of the machine code, of each one's arguments
+        self._error_of: Callable[[int], BaseException] | None = None  # what each one's raised
         self._others: dict[int, threading.Thread] = {}
+        self._held: list[Any] = []  # what else they may take from
 
     def __reduce__(self) -> tuple[type, tuple[int]]:
         return Crew, (self.threads,)  # a copy has threads of its own
@@ -228,62 +229,94 @@ class Crew:
             Exception: Whatever one of the threads raised; what the kernel writes is then not whole.
         """
         shared = not (alone or self.threads == 1) and self._may_share(kernel, arguments, own)
-        self.board = self._shared if shared else self._alone
+        self.board = self.shared_board if shared else self.alone_board
         if not shared:
-            self._alone.word[:] = 0
+            self.alone_board.word[:] = 0
         mine = (*arguments, *own[0]) if own else arguments
         try:
             if shared:
                 self._call_others()
-            return self._calls[LEADER](kernel, *mine, self.board, LEADER)
+            return kernel(*mine, self.board, LEADER)
         finally:
             if shared:
-                tell(self._notice, UP, 0)
-                tell(self._shared.word, OVER, 1)
-                self._raise_errors()
+                tell(self.notice, UP, 0)
+                tell(self.shared_board.word, OVER, 1)
+                self.raise_errors()
 
     def _may_share(self, kernel: Callable, arguments: tuple, own: Sequence[tuple]) -> bool:
         """Whether the other threads may take part; what they will call is then written down."""
-        self._raise_errors()
+        self.raise_errors()
         # One that was held up may be in still; and while Python ends it waits for the others to end.
-        if self._notice[IN::IN].any() or not threading.main_thread().is_alive():
+        if self.notice[IN::IN].any() or not threading.main_thread().is_alive():
             return False
-        self._shared.word[:] = 0
-        self._kernel = kernel
+        self.shared_board.word[:] = 0
+        self._error_of = lambda number: self._calls[number].error(kernel)
         for number in range(1, self.threads):
             theirs = (*arguments, *own[number]) if own else arguments
-            framed = self._calls[number].frame(kernel, *theirs, self._shared, number)
-            self._address[number] = framed.code, framed.address
+            framed = self._calls[number].frame(kernel, *theirs, self.shared_board, number)
+            self.address[number] = framed.code, framed.address
         return True
 
     def _call_others(self) -> None:
         """Say that something is up, then make the threads that are not there: they find it at once."""
-        tell(self._notice, UP, 1)
+        tell(self.notice, UP, 1)
+        self._begin_others()
+
+    def _begin_others(self) -> None:
         for number in range(1, self.threads):
             if number not in self._others or not self._others[number].is_alive():
                 self._begin(number)
 
+    def gather(self, error_of: Callable[[int], BaseException]) -> bool:
+        """Have the other threads attend to what a kernel will put up (see `sequence`); whether they may.
+
+        Args:
+            error_of: What a thread raised there.
+        """
+        self.raise_errors()
+        if self.threads == 1 or not threading.main_thread().is_alive():
+            return False
+        self._error_of = error_of
+        self._begin_others()
+        return True
+
+    def hold(self, what: Any) -> None:
+        """Keep what other threads may take from for as long as they live."""
+        self._held.append(what)
+
+    def forget(self) -> None:
+        """Let go of what kernels were last called with by `run`."""
+        self.wait_for_late()
+        for calls in self._calls:
+            calls.forget()
+
+    def wait_for_late(self) -> None:
+        """Wait until no thread is in a kernel still: what they take from is about to change."""
+        while (self.notice[IN::IN] == 1).any():
+            time.sleep(0.0)
+
     def _begin(self, number: int) -> None:
-        what_it_takes = self._notice, self._address, self._shared.word, number, self._calls[number]
+        own = self._calls[number], self._held
+        what_it_takes = self.notice, self.address, self.shared_board.word, number, own
         self._others[number] = threading.Thread(
             target=_take_part, args=what_it_takes, name=f"Topple_{number}"
         )
         with suppress(RuntimeError):  # there are too many: the leader does it all
             self._others[number].start()
 
-    def _raise_errors(self) -> None:
+    def raise_errors(self) -> None:
         """Raise what another thread did; what the leader raised, if anything, only says that one did."""
         for number in range(1, self.threads):
-            if self._kernel is not None and self._notice[IN * number] == FAILED:
-                self._notice[IN * number] = 0
-                raise self._calls[number].error(self._kernel)
+            if self._error_of is not None and self.notice[IN * number] == FAILED:
+                self.notice[IN * number] = 0
+                raise self._error_of(number)
 
 
-def _take_part(notice: np.ndarray, address: np.ndarray, board: np.ndarray, number: int, calls: Calls) -> None:
+def _take_part(notice: np.ndarray, address: np.ndarray, board: np.ndarray, number: int, own: tuple) -> None:
     """What the other threads do, until nothing has been up for a while.
 
     Args:
-        calls: What they take from, held while it may be read: a crew may be gone before one that comes late.
+        own: What they take from, held while it may be read: a crew may be gone before one that comes late.
     """
     rest = REST
     while attend(notice, address, board, number):

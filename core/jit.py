@@ -359,6 +359,21 @@ def _pause(typing_context):
     return types.void(), generate
 
 
+def _clock(typing_context):
+    """Ticks of the processor's clock, where kernels can read it; elsewhere 0."""
+
+    def generate(context, builder, signature, arguments):
+        ticks = ir.FunctionType(ir.IntType(64), [])
+        if platform.machine() in ("x86_64", "AMD64"):
+            counter = cgutils.get_or_insert_function(builder.module, ticks, "llvm.readcyclecounter")
+            return builder.call(counter, [])
+        if platform.machine() in ("arm64", "ARM64", "aarch64"):
+            return builder.call(ir.InlineAsm(ticks, "mrs $0, cntvct_el0", "=r", side_effect=True), [])
+        return ir.Constant(ir.IntType(64), 0)
+
+    return types.int64(), generate
+
+
 def _call_address(typing_context, code, frame):
     """Call what `Entry.address` is of, with the address of a frame; its status."""
 
@@ -384,6 +399,7 @@ load_word = _either(operator.getitem, _load_word)
 store_word = _either(operator.setitem, _store_word)
 add_to_word = _either(_add_in_python, _add_to_word)
 pause = _either(lambda: None, _pause)
+clock = _either(lambda: 0, _clock)
 call_address: Callable = intrinsic(_call_address)  # kernels that run as Python have no address
 
 

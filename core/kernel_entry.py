@@ -42,6 +42,10 @@ class Entry:
         """Call the kernel with the arguments in the frame at this address; what it raises is raised."""
         if self._run(address) not in NO_ERROR:
             raise self.error(integers)
+        return self.result(integers, reals)
+
+    def result(self, integers: memoryview, reals: memoryview) -> Any:
+        """What a call with the arguments in this frame returned."""
         return self._read(integers, reals, self.first[-1] + 1)
 
     def error(self, integers: memoryview) -> BaseException:

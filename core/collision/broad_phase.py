@@ -20,12 +20,7 @@ from ..sorted_keys import place_of
 from ..tables import is_short, larger
 from .mid_phase import STACK, update_mesh_pairs
 from .pairs import (
-    ADDED,
-    COUNT,
-    FREE,
-    FREE_ROOMS,
     HIGH,
-    ROOMS,
     STATUS_FULL,
     STATUS_OK,
     add_pair,
@@ -207,7 +202,7 @@ class BroadPhase:
         )  # fmt: skip
         self._bound_planes(state)
         self.pairs = empty_pairs(larger(2 * n), larger(0))  # a body in a heap has some four pairs
-        self._sorted = False
+        self.is_sorted = False
 
     def _bound_planes(self, state) -> None:
         """Planes fill space; where one is level with an axis, its box ends at its surface."""
@@ -226,21 +221,30 @@ class BroadPhase:
         """Refit boxes for the coming step and bring `pairs` up to date."""
         changed = self._call(fit_boxes, self.colliders, self.shapes, state.c, state.R, reach, self.boxes)
         status = STATUS_OK
-        if not self._sorted:
+        if not self.is_sorted:
             self._sort()
             status = self._find_all_pairs()
         elif changed:
-            self._grow_in_time()
+            self.grow_in_time()
             status = self._call(update_pairs, *self.who, self.boxes, self.pairs)
+        self.finish_update(status, bool(changed), state, reach)
+
+    def finish_update(self, status: int, changed: bool, state, reach: np.ndarray) -> None:
+        """Find pairs of triangles, where boxes have changed; and all pairs, where some found no room."""
         if changed or reach[self._meshes].any():
             status = max(status, self._update_mesh_pairs(state, reach))
         while status == STATUS_FULL:
             status = self.grow(state, reach)
 
-    def _grow_in_time(self) -> None:
+    @property
+    def has_meshes(self) -> bool:
+        """Whether bodies are meshes, whose triangles have pairs of their own."""
+        return len(self._meshes) > 0
+
+    def grow_in_time(self) -> None:
         """Make room for more pairs before there is none left: all must be looked for again, then."""
-        capacity, counter = len(self.pairs.collider), self.pairs.counter
-        if is_short(capacity, counter[HIGH] - counter[FREE]):
+        capacity, (high, free, *_) = len(self.pairs.collider), self.pairs.counter.tolist()
+        if is_short(capacity, high - free):
             self.pairs = resized_pairs(self.pairs, larger(capacity))
 
     def put_in_order(self) -> np.ndarray | None:
@@ -249,11 +253,11 @@ class BroadPhase:
         Returns:
             The slots they had, if so.
         """
-        counter, spare = self.pairs.counter, larger(0)
-        is_sparse = counter[FREE] > SPARSE * counter[HIGH] + spare
-        if not is_sparse and counter[ADDED] <= MIXED * counter[COUNT] + spare:
+        (high, free, count, _, _, added), spare = self.pairs.counter.tolist(), larger(0)
+        is_sparse = free > SPARSE * high + spare
+        if not is_sparse and added <= MIXED * count + spare:
             return None
-        slots = np.flatnonzero(self.pairs.collider[: counter[HIGH], 0] >= 0)
+        slots = np.flatnonzero(self.pairs.collider[:high, 0] >= 0)
         a, b = self.pairs.collider[slots].T
         slots = slots[np.lexsort((b, a))]
         renumber_pairs(self.pairs, slots)
@@ -273,8 +277,8 @@ class BroadPhase:
 
     def grow_rooms(self) -> bool:
         """Make room for the contact points of more pairs where there is little; whether there was."""
-        rooms, counter = len(self.pairs.point), self.pairs.counter
-        short = is_short(rooms, counter[ROOMS] - counter[FREE_ROOMS])
+        rooms, (_, _, _, taken, free, _) = len(self.pairs.point), self.pairs.counter.tolist()
+        short = is_short(rooms, taken - free)
         if short:
             self.pairs = with_more_rooms(self.pairs, larger(rooms))
         return short
@@ -298,4 +302,4 @@ class BroadPhase:
         both = np.stack([self.boxes.low, self.boxes.high], axis=1).reshape(-1, 3)
         for axis in range(3):
             self.boxes.endpoint[axis] = np.argsort(both[:, axis], kind="stable")
-        self._sorted = True
+        self.is_sorted = True

@@ -129,8 +129,6 @@ class KinematicPaths:
             body: Pairs that touch, or will in this step, shape (c, 2).
             mean: Velocities of all bodies in the step [m/s, rad/s], shape (n, 6).
         """
-        if not self.asleep.any():
-            return False
         active = (self.model.kind == DYNAMIC) | (~self.asleep & mean.any(axis=1))
         touched = body[self.asleep[body] & active[body[:, ::-1]]]
         for i in np.unique(touched):
@@ -150,6 +148,11 @@ class KinematicPaths:
         w = np.where(model.lock_angular[i], 0.0, state.w[i])
         w_P = quat_rotate(state.q[i] * _CONJUGATE, w)
         state.L[i] = quat_rotate(state.q[i], model.inertia[i] * w_P)
+
+    @property
+    def any_asleep(self) -> bool:
+        """Whether bodies that started asleep are so still."""
+        return any(self.asleep[i] for i in self.paths)
 
     def recall(self, released: set[int]) -> None:
         """Go back to when these bodies had been released."""

@@ -5,15 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..collision.contact_set import ContactSet
-from ..collision.pairs import HIGH, OVERLAPS_SENSOR, PairTable
-from ..crew import LEADER, ONLY, Crew, next_piece, piece_done, pieces_of, put_up, wait_for_all
-from ..dynamics.contact_rows import ContactRows, first_of_pair
+from ..collision.pairs import HIGH, OVERLAPS_SENSOR
+from ..crew import LEADER, ONLY, next_piece, piece_done, pieces_of, put_up, wait_for_all
+from ..dynamics.contact_rows import first_of_pair
 from ..jit import inlined, inner, kernel
 from ..math3 import vec3
 from ..report import ContactEvent, EventKind
 from ..sorted_keys import drop_common, place_of, sort_keys
-from ..tables import larger, release, scratch_tables
+from ..tables import release, scratch_tables
 
 KINDS: tuple[EventKind, ...] = ("begin", "persist", "end")
 BEGIN, PERSIST, END = range(3)
@@ -30,6 +29,7 @@ class EventScratch(NamedTuple):
 
     impulse: np.ndarray  # [N s] (slots,) sum of the normal impulses of the step, where any touch
     strongest: np.ndarray  # (slots,) and the contact of the largest of them; -1 where one is a sensor
+    now: np.ndarray  # (slots,) the pair of bodies that touch, as in ROW, -1 where none do
     changed: np.ndarray  # (slots,) slots in which others touch than before
     begun: np.ndarray  # (slots,) pairs that begin to touch, in ascending order
     ended: np.ndarray  # (slots,) and those that cease to
@@ -46,8 +46,8 @@ def event_scratch(slots: int) -> EventScratch:
     pairs, indices = ((slots,), np.int64), ((slots,), np.int32)
     return EventScratch(
         *scratch_tables(
-            ((slots,), float), indices, indices, pairs, pairs, ((slots,), np.bool_), pairs, pairs, indices,
-            ((slots, 8), float), ((2,), np.int64),
+            ((slots,), float), indices, pairs, indices, pairs, pairs, ((slots,), np.bool_), pairs, pairs,
+            indices, ((slots, 8), float), ((2,), np.int64),
         )
     )  # fmt: skip
 
@@ -84,7 +84,7 @@ def _list_changed(owner, pairs, body_count, before, now, found):
             a, b = owner[pairs.collider[slot, 0]], owner[pairs.collider[slot, 1]]
             now[slot] = min(a, b) * body_count + max(a, b)
             found.impulse[slot], found.strongest[slot] = 0.0, -1
-        was = before[slot] if slot < before.shape[0] else -1
+        was = before[slot]
         if now[slot] == was:
             continue
         found.changed[changed] = slot
@@ -205,12 +205,14 @@ def _compare(
     _sum_impulses(lasting, collision, now, noted, slots, all_touching, found)
     found.count[NOTED] = _note_contacts(contacts, noted, begun, persisting, place, velocity, found)
     found.count[ENDED] = ended
+    for k in range(changed):
+        before[found.changed[k]] = now[found.changed[k]]
 
 
 @kernel
 def list_events(
     contacts, lasting, collision, count, tolerance, owner, pairs, body_count, several, persisting, place,
-    velocity, before, now, found, board, thread,
+    velocity, touching, found, board, thread,
 ):  # fmt: skip
     """List which bodies begin and cease to touch in a step.
 
@@ -223,12 +225,16 @@ def list_events(
         persisting: Pairs that stay in touch are noted from this impulse on [N s], which may be infinite.
         place: Centres of mass [m], shape (n, 3).
         velocity: Before the impulses [m/s, rad/s], shape (n, 6).
-        before: What `now` was in the step before; there may be more slots now.
-        now: Of each slot the pair of bodies that touch as in ROW, -1 where none do: written.
+        touching: Of each slot the pair of bodies that touched in the step before as in ROW, -1 where none
+            did; more slots than are used. Brought up to date.
         found: Written.
         board, thread: See `crew`: several threads share the contacts.
+
+    Returns:
+        Number of the events.
     """
     pieces = pieces_of(count, CONTACTS_OF_PIECE)
+    before, now = touching[: pairs.counter[HIGH]], found.now[: pairs.counter[HIGH]]
     if thread == LEADER:
         now[:] = -1
         put_up(board, ONLY, pieces)
@@ -245,66 +251,45 @@ def list_events(
             contacts, lasting, collision, owner, pairs, body_count, several, persisting, place, velocity,
             before, now, found,
         )  # fmt: skip
+        return found.count[NOTED] + found.count[ENDED]
+    return np.int64(0)
 
 
 class EventLog:
     """Compares the touching pairs of bodies of each step with those of the step before."""
 
-    def __init__(self, names: list[str], owner: np.ndarray, persisting: float | None, crew: Crew) -> None:
+    def __init__(self, names: list[str], owner: np.ndarray, persisting: float | None) -> None:
         """Make an empty log.
 
         Args:
             names: Of the bodies.
             owner: Body of each collider.
             persisting: Impulse [N s] in a step from which on pairs that stay in touch are noted, if at all.
-            crew: The threads that share the work.
         """
-        self.names, self.owner, self.crew = names, owner, crew
+        self.names = names
         self.persisting = math.inf if persisting is None else persisting
         self.has_compounds = len(np.unique(owner)) < len(owner)
         self._rows = [np.zeros(0, ROW)]  # what was noted, one array after the other
-        self._last = np.zeros(0, np.int64)  # of each slot: the pair of bodies that touched, or -1
-        self._found = event_scratch(0)
+        self.touching = np.zeros(0, np.int64)  # of each slot: the pair of bodies that touched, or -1
+        self.found = event_scratch(0)
 
-    def note(
-        self, contacts: ContactSet, count: int, rows: ContactRows, pairs: PairTable,
-        tolerance: float, time: float, place: np.ndarray, velocity: np.ndarray, *, alone: bool,
-    ) -> None:  # fmt: skip
-        """Note what a step changed.
-
-        Args:
-            contacts, count, rows: Contacts that the step was solved for, and their impulses.
-            tolerance: Contacts no farther apart than this touch [m].
-            time: End of the step [s].
-            place: Centres of mass [m], shape (n, 3).
-            velocity: Before the impulses [m/s, rad/s], shape (n, 6).
-            alone: There are too few contacts to share.
-        """
-        used, before = int(pairs.counter[HIGH]), self._last
-        if len(self._found.impulse) < used:
-            self._found = event_scratch(larger(used))
-        self._last = np.empty(used, np.int64)
-        self.crew.run(
-            list_events,
-            contacts, rows.impulse, rows.collision, count, tolerance, self.owner, pairs, len(self.names),
-            self.has_compounds, self.persisting, place, velocity, before, self._last, self._found,
-            alone=alone,
-        )  # fmt: skip
-        self._append(time)
+    def make_room(self, slots: int) -> None:
+        """Make room for so many slots of pairs of colliders."""
+        if len(self.found.now) < slots or len(self.touching) < slots:
+            self.found = event_scratch(slots)
+            self.touching = np.append(self.touching, np.full(slots - len(self.touching), -1))
 
     def renumber(self, slots: np.ndarray) -> None:
         """Pairs moved to the first slots from these."""
-        self._last = self._last[slots]
+        self.touching[: len(slots)], self.touching[len(slots) :] = self.touching[slots], -1
 
     def rest(self) -> None:
         """Give back the memory that lasts no longer than a step."""
-        release(self._found)
+        release(self.found)
 
-    def _append(self, time: float) -> None:
+    def append(self, time: float) -> None:
         """Append the events that were found, at this time [s]."""
-        found, noted, ended = self._found, int(self._found.count[NOTED]), int(self._found.count[ENDED])
-        if noted + ended == 0:
-            return
+        found, noted, ended = self.found, int(self.found.count[NOTED]), int(self.found.count[ENDED])
         rows = np.zeros(noted + ended, ROW)
         rows["time"] = time
         rows["kind"][:noted], rows["kind"][noted:] = found.kind[:noted], END
@@ -333,9 +318,9 @@ class EventLog:
 
     def memory(self) -> tuple[np.ndarray, np.ndarray]:
         """What the coming steps depend on, and what was noted."""
-        return self._last, self._table()
+        return self.touching, self._table()
 
     def recall(self, memory: tuple[np.ndarray, np.ndarray]) -> None:
         """Take over what `memory` returned earlier."""
-        self._last, rows = memory
+        self.touching, rows = memory
         self._rows = [rows]

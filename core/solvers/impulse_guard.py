@@ -14,7 +14,6 @@ import math
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from ..calls import Calls
 from ..collision.contact_set import empty_contacts
 from ..collision.manifold import MAX_POINTS
 from ..collision.narrow_phase import Scratch, detect_contacts
@@ -123,21 +122,31 @@ class PassageGuard:
         self.spin = np.zeros(len(kind))
         self.fast = np.zeros(64, np.int64)
         self.scratch = scratch
-        self._call = Calls()
 
-    def stop_at_obstacles(self, state: BodyState, pairs: PairTable, h: float, mean: np.ndarray) -> int:
+    def what_it_takes(self, pairs: PairTable, h: float, mean: np.ndarray) -> tuple:
+        """The arguments of `list_fast_pairs`."""
+        return (
+            self.colliders.body, self.colliders.shape, self.shapes.kind, self.sensor, self.masses,
+            self.thickness, self.thinnest, self.arm, pairs, h, mean, self.spin, self.fast,
+        )  # fmt: skip
+
+    def stop_at_obstacles(
+        self, found: int, state: BodyState, pairs: PairTable, h: float, mean: np.ndarray
+    ) -> int:
         """Shorten the motion of bodies that would get through others.
 
         Args:
+            found: How many pairs `list_fast_pairs` has found.
             state: Bodies at the start of the step.
             mean: Mean velocities over the step [m/s, rad/s], shape (n, 6); scaled where a body stops.
 
         Returns:
             Number of bodies that were stopped.
         """
-        collider = self._fast_pairs(pairs, h, mean)
-        if len(collider) == 0:
-            return 0
+        while found > len(self.fast):  # rarely are so many
+            self.fast = np.zeros(2 * found, np.int64)
+            found = list_fast_pairs(*self.what_it_takes(pairs, h, mean))
+        collider = pairs.collider[self.fast[:found]]
         own = h * (_norm(mean[:, :3]) + self.spin)
         thinner = self.thickness[collider].min(axis=1)
         stop = np.ones(len(mean))
@@ -156,18 +165,6 @@ class PassageGuard:
         stopped = stop < 1.0
         mean[stopped] *= stop[stopped, None]
         return int(stopped.sum())
-
-    def _fast_pairs(self, pairs: PairTable, h: float, mean: np.ndarray) -> np.ndarray:
-        """Pairs of colliders (k, 2) that move far relative to each other, for their thickness."""
-        found = self._call(
-            list_fast_pairs,
-            self.colliders.body, self.colliders.shape, self.shapes.kind, self.sensor, self.masses,
-            self.thickness, self.thinnest, self.arm, pairs, h, mean, self.spin, self.fast,
-        )  # fmt: skip
-        if found > len(self.fast):  # rarely are so many
-            self.fast = np.zeros(2 * found, np.int64)
-            return self._fast_pairs(pairs, h, mean)
-        return pairs.collider[self.fast[:found]]
 
     def _first_touch(
         self, state: BodyState, collider: np.ndarray, h: float, mean: np.ndarray, stop: np.ndarray

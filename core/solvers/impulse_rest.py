@@ -237,6 +237,25 @@ def find_sleepers(kind, contacts, plan, graph, islands, island_count, may_sleep,
 
 
 @kernel
+def list_at_rest(held, settles, at_rest_out):
+    """Note which bodies are held at rest or about to be, shapes (n,)."""
+    for i in range(held.shape[0]):
+        at_rest_out[i] = held[i] or settles[i]
+
+
+@kernel
+def count_lost(c, L):
+    """How many bodies have no finite place (n, 3) or angular momentum (n, 3) any more."""
+    lost = 0
+    for i in range(c.shape[0]):
+        total = 0.0
+        for k in range(3):
+            total += c[i, k] - c[i, k] + (L[i, k] - L[i, k])  # of what is not finite that is not a number
+        lost += total != 0.0
+    return lost
+
+
+@kernel
 def settle_held(state, held):
     """Take the last trace of motion from bodies held at rest."""
     for i in range(held.shape[0]):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import scenes
 import topple
-from topple import crew
+from topple import crew, sequence
 from topple.jit import inner, kernel
 
 STEP = 1.0 / 240.0
@@ -51,7 +51,7 @@ def divided(monkeypatch):
     names, run = set(), crew.Crew.run
 
     def watched(self, kernel, *arguments, **options):
-        self._alone.tally[:], self._shared.tally[:] = 0, 0
+        self.alone_board.tally[:], self.shared_board.tally[:] = 0, 0
         result = run(self, kernel, *arguments, **options)
         # The last task, or one that counted something, had several pieces.
         if self.board.word[crew.DONE] > 1 or self.board.tally[1:].any():
@@ -59,6 +59,7 @@ def divided(monkeypatch):
         return result
 
     monkeypatch.setattr(crew.Crew, "run", watched)
+    monkeypatch.setattr(sequence, "ENOUGH", np.inf)  # Python calls all kernels
     return names
 
 
@@ -73,6 +74,26 @@ def test_same_bits_with_any_number_of_threads(heap, divided):
         assert divided == (DIVIDED | BY_BODIES if threads > 1 else DIVIDED)
     assert results[1] == results[0]
     assert results[2] == results[0]
+
+
+@compiled
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_same_bits_without_python_in_between(heap, threads, monkeypatch):
+    """Kernels that follow each other in machine code, from the second run on."""
+    called, followed = going_on(heap, threads), going_on(heap, threads)
+    monkeypatch.setattr(sequence, "ENOUGH", np.inf)
+    called.advance(20 * STEP)
+    monkeypatch.setattr(sequence, "ENOUGH", 1)
+    run, shared = sequence._Frames.run, set()
+
+    def watched(frames, *arguments):
+        shared.update(kernel.__name__ for kernel in frames.shared)
+        return run(frames, *arguments)
+
+    monkeypatch.setattr(sequence._Frames, "run", watched)
+    followed.advance(20 * STEP)
+    assert everything(followed) == everything(called)
+    assert shared == DIVIDED | BY_BODIES
 
 
 @compiled
@@ -206,18 +227,21 @@ def test_nobody_goes_on_without_what_another_was_to_do(heap, stage, monkeypatch)
     def watched(self, kernel, *arguments, **options):
         fails = kernel.__name__ == stage and not options.get("alone", False)
         if fails:
-            failing.append(threading.Thread(target=fail_with_a_piece, args=(self._notice, self._shared, 1)))
+            failing.append(
+                threading.Thread(target=fail_with_a_piece, args=(self.notice, self.shared_board, 1))
+            )
         result = run(self, kernel, *arguments, **options)
         if self.board.word[crew.DONE] >= crew.NEVER_DONE:
             went_on.append(result)
         return result
 
     def begin(self):
-        crew.tell(self._notice, crew.UP, 1)
+        crew.tell(self.notice, crew.UP, 1)
         if failing:
             failing.pop().start()
 
     failing = []
+    monkeypatch.setattr(sequence, "ENOUGH", np.inf)
     monkeypatch.setattr(crew.Crew, "run", watched)
     monkeypatch.setattr(crew.Crew, "_call_others", begin)
     monkeypatch.setattr(type(workers._calls[1]), "error", lambda self, kernel: ArithmeticError("it failed"))
@@ -230,7 +254,7 @@ def test_nobody_goes_on_without_what_another_was_to_do(heap, stage, monkeypatch)
 def test_what_another_thread_raised_late_is_raised_with_the_next_work():
     workers, done = crew.Crew(2), np.zeros(2, np.int64)
     fail_in_another_thread(workers)
-    workers._notice[crew.IN] = crew.FAILED  # as if it had failed once more when the leader had gone on
+    workers.notice[crew.IN] = crew.FAILED  # as if it had failed once more when the leader had gone on
     workers._kernel = others_fail
     with pytest.raises(ArithmeticError):
         workers.run(count_own_pieces, 10, done)

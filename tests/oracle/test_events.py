@@ -29,7 +29,7 @@ def test_events_are_what_sets_say(build):
     touching, expected = set(), []
     for _ in range(STEPS):
         simulation.advance(STEP)
-        keys = log._last[log._last >= 0].tolist()
+        keys = log.touching[log.touching >= 0].tolist()
         now = {(names[key // len(names)], names[key % len(names)]) for key in keys}
         time = simulation.time
         expected += [(time, "begin", *pair) for pair in now - touching]

@@ -46,9 +46,8 @@ def place_body(pipeline, body, place, turn):
     pipeline.state.c[body] = place + turn.apply(pipeline.model.p_Oc[body])
     axes = Rotation.from_quat(pipeline.model.q_OP[body], scalar_first=True)
     pipeline.state.R[body] = (turn * axes).as_matrix().ravel()
-    pipeline.broad_phase.update(pipeline.state, np.full(2, REACH))
     pipeline.reach[:] = REACH
-    pipeline.detect_contacts(LOOK_AT_ALL)
+    pipeline.find_contacts(LOOK_AT_ALL)
 
 
 def slide(a, b, gap, rng):

@@ -15,6 +15,7 @@ from topple.jit import kernel
 from topple.tables import ScratchPages, larger
 
 STEP = 1.0 / 240.0
+FRAMES = "_word", "_words", "_run"  # attributes that are words of frames
 pytestmark = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="each heap would take minutes without compilation"
 )
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.skipif(
 def arrays_of(value) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """All arrays that a value of the solver holds: those that last, and those whose pages are given back."""
     found: dict[int, np.ndarray] = {}
-    list_arrays(value, found)
+    list_arrays(value, found, set())
     scratch = {key for key, array in found.items() if isinstance(pages_of(array), ScratchPages)}
     return [found[key] for key in found.keys() - scratch], [found[key] for key in scratch]
 
@@ -33,20 +34,23 @@ def pages_of(array: np.ndarray) -> object:
     return array.base.obj if isinstance(array.base, memoryview) else array.base
 
 
-def list_arrays(value, found: dict[int, np.ndarray]) -> None:
+def list_arrays(value, found: dict[int, np.ndarray], seen: set[int]) -> None:
     """List arrays by identity; views count as what they are views of."""
+    if id(value) in seen:
+        return
+    seen.add(id(value))
     if isinstance(value, np.ndarray):
         while isinstance(value.base, np.ndarray):
             value = value.base
         found[id(value)] = value
     elif isinstance(value, dict):
-        value = tuple(value.values())
+        value = list(value.values())
     elif type(value).__module__.startswith("topple") and hasattr(value, "__dict__"):
         # Frames of kernels are as large for any number of bodies.
-        value = tuple(item for name, item in vars(value).items() if name != "_words")
+        value = [item for name, item in vars(value).items() if name not in FRAMES]
     if isinstance(value, tuple | list):
         for item in value:
-            list_arrays(item, found)
+            list_arrays(item, found, seen)
 
 
 def heap_in_motion(count: int, seconds: float) -> topple.Simulation:
