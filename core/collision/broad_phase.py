@@ -20,7 +20,12 @@ from ..sorted_keys import place_of
 from ..tables import is_short, larger
 from .mid_phase import STACK, update_mesh_pairs
 from .pairs import (
+    ADDED,
+    COUNT,
+    FREE,
+    FREE_ROOMS,
     HIGH,
+    ROOMS,
     STATUS_FULL,
     STATUS_OK,
     add_pair,
@@ -241,11 +246,36 @@ class BroadPhase:
         """Whether bodies are meshes, whose triangles have pairs of their own."""
         return len(self._meshes) > 0
 
+    @property
+    def is_short(self) -> bool:
+        """Whether there is little room for more pairs, or for the contact points of more."""
+        return self._has_few_slots or self._has_few_rooms
+
+    @property
+    def _has_few_slots(self) -> bool:
+        counter = self.pairs.counter.tolist()
+        return is_short(len(self.pairs.collider), counter[HIGH] - counter[FREE])
+
+    @property
+    def _has_few_rooms(self) -> bool:
+        counter = self.pairs.counter.tolist()
+        return is_short(len(self.pairs.point), counter[ROOMS] - counter[FREE_ROOMS])
+
     def grow_in_time(self) -> None:
         """Make room for more pairs before there is none left: all must be looked for again, then."""
-        capacity, (high, free, *_) = len(self.pairs.collider), self.pairs.counter.tolist()
-        if is_short(capacity, high - free):
-            self.pairs = resized_pairs(self.pairs, larger(capacity))
+        if self._has_few_slots:
+            self.pairs = resized_pairs(self.pairs, larger(len(self.pairs.collider)))
+
+    @property
+    def is_out_of_order(self) -> bool:
+        """Whether many pairs came or went since they were put in order."""
+        counter = self.pairs.counter.tolist()
+        return self._is_sparse or counter[ADDED] > MIXED * counter[COUNT] + larger(0)
+
+    @property
+    def _is_sparse(self) -> bool:
+        counter = self.pairs.counter.tolist()
+        return counter[FREE] > SPARSE * counter[HIGH] + larger(0)
 
     def put_in_order(self) -> np.ndarray | None:
         """Move the pairs to the first slots, in the order of their bodies, where many came or went.
@@ -253,10 +283,9 @@ class BroadPhase:
         Returns:
             The slots they had, if so.
         """
-        (high, free, count, _, _, added), spare = self.pairs.counter.tolist(), larger(0)
-        is_sparse = free > SPARSE * high + spare
-        if not is_sparse and added <= MIXED * count + spare:
+        if not self.is_out_of_order:
             return None
+        high, is_sparse = self.pairs.counter[HIGH], self._is_sparse
         slots = np.flatnonzero(self.pairs.collider[:high, 0] >= 0)
         a, b = self.pairs.collider[slots].T
         slots = slots[np.lexsort((b, a))]
@@ -277,10 +306,9 @@ class BroadPhase:
 
     def grow_rooms(self) -> bool:
         """Make room for the contact points of more pairs where there is little; whether there was."""
-        rooms, (_, _, _, taken, free, _) = len(self.pairs.point), self.pairs.counter.tolist()
-        short = is_short(rooms, taken - free)
+        short = self._has_few_rooms
         if short:
-            self.pairs = with_more_rooms(self.pairs, larger(rooms))
+            self.pairs = with_more_rooms(self.pairs, larger(len(self.pairs.point)))
         return short
 
     def _update_mesh_pairs(self, state, reach: np.ndarray) -> int:

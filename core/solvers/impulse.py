@@ -112,7 +112,7 @@ class ImpulsePipeline:
         self.names = names
         self.crew = Crew(settings.threads)
         self.runner = Runner(self.crew)
-        self._moving, self._looking = Sequence(self.runner), Sequence(self.runner)
+        self._stepping, self._moving, self._looking = (Sequence(self.runner) for _ in range(3))
         self.masses, self.time = body_masses(model, state), 0.0
         n = len(state.c)
         self.tolerance = min([settings.tolerance, *(RELATIVE_TOLERANCE * model.bound[mobile])])
@@ -179,8 +179,8 @@ class ImpulsePipeline:
     @property
     def stage_seconds(self) -> dict[str, float]:
         """Wall-clock seconds spent in each named stage so far."""
-        self._moving.add_times()
-        self._looking.add_times()
+        for sequence in (self._stepping, self._moving, self._looking):
+            sequence.add_times()
         return self.runner.seconds
 
     @property
@@ -212,31 +212,60 @@ class ImpulsePipeline:
             self.look_ahead(h)
         if self.time == 0.0:
             start_at_rest(self, h)
-        self.move(h)
-        self.put_pairs_in_order()
-        self.look_ahead(h)
+        self.log.make_room(len(self.broad_phase.pairs.collider))
+        if self._has_more_to_do():
+            # A sequence holds the tables of its last run: one that seldom runs would hold old ones for long.
+            moving = self._moving if self.paths.paths else Sequence(self.runner)
+            self._run(moving, stages.of_a_step, h, self.contact_count)
+            self._end_step(moving, h)
+            self.put_pairs_in_order()
+            self.look_ahead(h)
+        else:
+            self._run(self._stepping, stages.of_a_step_and_look_ahead, h, self.contact_count)
+            self._end_step(self._stepping, h)
+            self._note_contacts(self._stepping)
         self.repair_positions(h)
 
-    def move(self, h: float) -> None:
-        """Find the impulses of the step, move all bodies by them, and note who began or ceased to touch."""
-        self.log.make_room(len(self.broad_phase.pairs.collider))
-        for kernel in self._moving.run(
-            partial(self._arguments_known, h), partial(stages.of_a_step, self, h), self.contact_count
-        ):
+    def _has_more_to_do(self) -> bool:
+        """Whether Python has something to do between a step and the next look ahead."""
+        return bool(self.paths.paths) or self.forgives or self._is_short or self.broad_phase.is_out_of_order
+
+    @property
+    def _is_short(self) -> bool:
+        """Whether there is little room for more pairs or contact points."""
+        return self.broad_phase.is_short or is_short(len(self.contacts.slot), self.contact_count)
+
+    def _run(self, sequence: Sequence, calls: Callable, h: float, given: float) -> None:
+        """Go through stages, and do what is left to Python where they halt."""
+        for kernel in sequence.run(partial(self._arguments_known, h), partial(calls, self, h), given):
             if kernel is list_fast_pairs:
-                self._stop_at_obstacles(h)
+                self._stop_at_obstacles(sequence.result(kernel), h)
             elif kernel is count_lost:
                 self._raise_lost()
             elif kernel is store_impulses:
                 self.paths.set_poses(self.state, self.time + h)
+            elif kernel is detect_contacts:  # for whose points there is no room
+                if not self.broad_phase.grow_rooms():
+                    self._grow()
+                sequence.call_again()
+            else:
+                self._find_other_pairs(sequence, kernel)
+
+    def _end_step(self, sequence: Sequence, h: float) -> None:
+        """Note what a step has left, and that time has passed."""
         self._note_unsettled()
         self.time += h
-        if self._moving.result(list_events):
+        if sequence.result(list_events):
             self.log.append(self.time)
         if self.forgives:
             allowance = self.broad_phase.pairs.allowance
             np.maximum(allowance - OVERLAP_SPEED * h, 0.0, out=allowance)
             self.forgives = bool(allowance.any())
+
+    def _note_contacts(self, sequence: Sequence) -> None:
+        """Note how many contacts were found, and how deep they are."""
+        self.contact_count = sequence.result(detect_contacts)
+        self.beyond, self.worst = sequence.result(deepest)
 
     def _arguments_known(self, h: float) -> tuple:
         """What the arguments of the kernels follow from: while it is the same, they are the same objects."""
@@ -268,9 +297,8 @@ class ImpulsePipeline:
         if report[UNSETTLED]:
             self.unresolved.append((self.time, int(report[UNSETTLED]), float(report[RESIDUAL])))
 
-    def _stop_at_obstacles(self, h: float) -> None:
+    def _stop_at_obstacles(self, found: int, h: float) -> None:
         with self._stage("guard"):
-            found = self._moving.result(list_fast_pairs)
             self.guard.stop_at_obstacles(found, self.state, self.broad_phase.pairs, h, self.plan.mean)
 
     def put_pairs_in_order(self) -> None:
@@ -292,27 +320,17 @@ class ImpulsePipeline:
         if not self.broad_phase.is_sorted:
             self.plan_motion(h)
             self.broad_phase.update(self.state, self.reach)
-        self._find_contacts(self._looking, partial(stages.of_a_look_ahead, self, h), h, kept)
+        if self._is_short:
+            self._make_room()
+        self._run(self._looking, stages.of_a_look_ahead, h, kept)
+        self._note_contacts(self._looking)
 
     def find_contacts(self, kept: float = CARRIED) -> None:
         """Find the pairs and their contact points that the planned motion may meet."""
-        self._find_contacts(
-            Sequence(self.runner), partial(stages.find_contacts, self), self.step_length, kept
-        )
-
-    def _find_contacts(
-        self, sequence: Sequence, calls: Callable[[], stages.Calls], h: float, kept: float
-    ) -> None:
         self._make_room()
-        for kernel in sequence.run(partial(self._arguments_known, h), calls, kept):
-            if kernel is detect_contacts:  # for whose points there is no room
-                if not self.broad_phase.grow_rooms():
-                    self._grow()
-                sequence.call_again()
-            else:
-                self._find_other_pairs(sequence, kernel)
-        self.contact_count = sequence.result(detect_contacts)
-        self.beyond, self.worst = sequence.result(deepest)
+        sequence = Sequence(self.runner)
+        self._run(sequence, stages.find_contacts, self.step_length, kept)
+        self._note_contacts(sequence)
 
     def _find_other_pairs(self, sequence: Sequence, kernel: Callable) -> None:
         """Find pairs of triangles, and those that found no room; after `fit_boxes` if no update follows."""

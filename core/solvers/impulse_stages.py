@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from ..collision.broad_phase import fit_boxes, update_pairs
 from ..collision.narrow_phase import detect_contacts
-from ..collision.persistence import store_impulses
+from ..collision.persistence import CARRIED, store_impulses
 from ..dynamics.motion import plan_motion
 from ..sequence import ALWAYS, NEGATIVE, NEVER, NOT_ZERO, Given, KernelCall, Result
 from .contact_events import list_events
@@ -156,7 +156,12 @@ def of_a_step(p: "ImpulsePipeline", h: float) -> Calls:
 
 def of_a_look_ahead(p: "ImpulsePipeline", h: float) -> Calls:
     """The stages that plan the coming step and find the contacts it may meet."""
-    return [plan(p, h), *find_contacts(p)]
+    return [plan(p, h), *find_contacts(p, h)]
+
+
+def of_a_step_and_look_ahead(p: "ImpulsePipeline", h: float) -> Calls:
+    """Both, where nothing is to be done in between."""
+    return [*of_a_step(p, h), plan(p, h), *find_contacts(p, h, CARRIED)]
 
 
 def plan(p: "ImpulsePipeline", h: float) -> KernelCall:
@@ -171,7 +176,7 @@ def plan(p: "ImpulsePipeline", h: float) -> KernelCall:
     )  # fmt: skip
 
 
-def find_contacts(p: "ImpulsePipeline", kept: float | Given = KEPT) -> Calls:
+def find_contacts(p: "ImpulsePipeline", _h: float, kept: float | Given = KEPT) -> Calls:
     """Find the pairs that the planned motion may meet, their contact points, and how deep these are."""
     boxes, pairs = p.broad_phase.boxes, p.broad_phase.pairs
     has_meshes = p.broad_phase.has_meshes

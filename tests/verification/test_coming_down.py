@@ -71,17 +71,17 @@ def test_what_turns_fast_is_not_squeezed(figure):
         )  # fmt: skip
     simulation = topple.Simulation(scene, topple.ImpulseSolver(time_step=1 / 60))
     pipeline, predicted = simulation._pipeline, []
-    move, h = pipeline.move, 1 / 60
+    end, h = pipeline._end_step, 1 / 60
 
-    def note(step):
-        move(step)
+    def note(*arguments):
+        end(*arguments)
         contacts, mean = pipeline.contacts, pipeline.plan.mean
         for c in range(pipeline.contact_count):
             v = mean[contacts.body[c]]
             v = v[:, :3] + np.cross(v[:, 3:], contacts.arm[c])
             predicted.append(contacts.separation[c] + h * contacts.normal[c] @ (v[0] - v[1]))
 
-    pipeline.move = note
+    pipeline._end_step = note
     simulation.advance(h)
     assert len(predicted) > 2
     figure("predicted depth", -min(predicted), 2e-3, "m")
