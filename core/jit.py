@@ -359,6 +359,11 @@ def _pause(typing_context):
     return types.void(), generate
 
 
+IS_ARM = platform.machine() in ("arm64", "ARM64", "aarch64")
+if IS_ARM:
+    binding.initialize_native_asmparser()  # LLVM has no operation that reads its clock
+
+
 def _clock(typing_context):
     """Ticks of the processor's clock, where kernels can read it; elsewhere 0."""
 
@@ -367,7 +372,7 @@ def _clock(typing_context):
         if platform.machine() in ("x86_64", "AMD64"):
             counter = cgutils.get_or_insert_function(builder.module, ticks, "llvm.readcyclecounter")
             return builder.call(counter, [])
-        if platform.machine() in ("arm64", "ARM64", "aarch64"):
+        if IS_ARM:
             return builder.call(ir.InlineAsm(ticks, "mrs $0, cntvct_el0", "=r", side_effect=True), [])
         return ir.Constant(ir.IntType(64), 0)
 

@@ -275,8 +275,9 @@ class EventLog:
 
     def make_room(self, slots: int) -> None:
         """Make room for so many slots of pairs of colliders."""
-        if len(self.found.now) < slots or len(self.touching) < slots:
+        if len(self.found.now) < slots:
             self.found = event_scratch(slots)
+        if len(self.touching) < slots:
             self.touching = np.append(self.touching, np.full(slots - len(self.touching), -1))
 
     def renumber(self, slots: np.ndarray) -> None:

@@ -12,6 +12,7 @@ from topple.collision.contact_set import CARRIED_ON
 from topple.collision.pairs import ADDED, FREE, HIGH, renumber_pairs
 from topple.dynamics.contact_rows import normal_response
 from topple.jit import kernel
+from topple.solvers.contact_events import EventLog
 from topple.tables import ScratchPages, larger
 
 STEP = 1.0 / 240.0
@@ -185,3 +186,15 @@ def test_slots_do_not_stay_free():
     """A heap in motion has many pairs that only come near each other; where it rests few are left."""
     pairs = heap_in_motion(500, 2.5)._pipeline.broad_phase.pairs
     assert pairs.counter[FREE] <= SPARSE * pairs.counter[HIGH] + larger(0)
+
+
+def test_a_log_taken_over_may_have_more_slots_than_the_pairs():
+    """Tables of pairs shrink where most slots are free; what is known of each slot does not."""
+    log = heap_in_motion(60, 0.6)._pipeline.log
+    log.make_room(500)
+    touching, rows = log.memory()
+    other = EventLog(log.names, np.arange(61), None)
+    other.recall((touching.copy(), rows))
+    other.make_room(300)
+    assert len(other.found.now) == 300
+    np.testing.assert_array_equal(other.touching, touching)
