@@ -172,7 +172,7 @@ class Sequence:
         self._calls: list[KernelCall] = []
         self._results: dict[Callable, Any] = {}
         self._frames: _Frames | None = None
-        self._again = False
+        self._is_framed = self._again = False
 
     def __reduce__(self) -> tuple[type, tuple[Runner]]:
         return Sequence, (self._runner,)  # a copy's kernels take the copy's arrays
@@ -188,11 +188,11 @@ class Sequence:
             given: What `Given` stands for; always of one type.
         """
         self._runs += 1
-        is_framed = not RUNS_AS_PYTHON and self._runs > ENOUGH
+        self._is_framed = not RUNS_AS_PYTHON and self._runs > ENOUGH
         k = 0
         self._take(key, calls)
         while k < len(self._calls):
-            k = (self._go_on if is_framed else self._go_on_in_python)(k, given)
+            k = (self._go_on if self._is_framed else self._go_on_in_python)(k, given)
             if k < len(self._calls):
                 self._again = False
                 yield self._calls[k].kernel
@@ -205,7 +205,9 @@ class Sequence:
 
     def result(self, kernel: Callable) -> Any:
         """What a kernel returned in the last run."""
-        return self._results[kernel] if self._frames is None else self._frames.result(kernel)
+        if self._is_framed and self._frames is not None:
+            return self._frames.result(kernel)
+        return self._results[kernel]
 
     def add_times(self) -> None:
         """Add what was spent in machine code to the stages' times."""

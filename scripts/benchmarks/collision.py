@@ -1,14 +1,17 @@
 """Measures the collision rooms alone and writes docs/collision.md; see scripts/benchmark_collision."""
 
 import argparse
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scenes
 import topple
 from box_tree import empty_tree, update_tree
+from topple import sequence
 from topple.collision.broad_phase import fit_boxes, update_pairs
 from topple.collision.contact_set import CARRIED_ON, PAIRS, SURVIVED, empty_contacts
 from topple.collision.narrow_phase import detect_contacts, make_scratch
@@ -102,15 +105,16 @@ class Survivors:
         return self.microseconds / max(self.pairs, 1)
 
     def measure_next(self) -> None:
-        """Measure at the pipeline's next look."""
-        look = self.pipeline.detect_contacts
+        """Measure at the pipeline's next look: in a step whose kernels are called from Python."""
+        runner, do, enough = self.pipeline.runner, self.pipeline.runner.do, sequence.ENOUGH
 
-        def measure_and_look(kept: float) -> None:
-            self.pipeline.detect_contacts = look
-            self._measure()
-            look(kept)
+        def measure_and_do(call: sequence.KernelCall) -> Any:
+            if call.kernel is detect_contacts:
+                runner.do, sequence.ENOUGH = do, enough
+                self._measure()
+            return do(call)
 
-        self.pipeline.detect_contacts = measure_and_look
+        runner.do, sequence.ENOUGH = measure_and_do, math.inf
 
     def _measure(self) -> None:
         p = self.pipeline
