@@ -1,13 +1,14 @@
 """Threads that share the work of a kernel: one leads, and others take pieces of it where they come in time.
 
-A stage whose work is large calls its kernel through `Crew.run`, which calls it in every thread at once, with
-the same arguments, a board and a number. Number 0 leads: it puts up tasks on the board, each divided into
-pieces, takes pieces like all the others, and waits until the last is done before it goes on. The others take
-pieces until the leader has finished. The leader takes the last pieces and the others the first ones, so that
-most pieces are done by the same thread each time, in whose cache they are still. No piece writes what another
-one of its task reads or writes, and no sum depends on the number of threads, so the result is the same
-whoever takes which, and with any number of them; and since nobody waits for a thread that takes no piece, one
-that comes late or not at all, because the machine has other things to do, costs nothing.
+A stage whose work is large has its kernel called in every thread at once, by `Crew.run` or within a sequence
+(see sequence.py), with the same arguments, a board and a number. Number 0 leads: it puts up tasks on the
+board, each divided into pieces, takes pieces like all the others, and waits until the last is done before it
+goes on. The others take pieces until the leader has finished. The leader takes the last pieces and the
+others the first ones, so that most pieces are done by the same thread each time, in whose cache they are
+still. No piece writes what another one of its task reads or writes, and no sum depends on the number of
+threads, so the result is the same whoever takes which, and with any number of them; and since nobody waits
+for a thread that takes no piece, one that comes late or not at all, because the machine has other things to
+do, costs nothing.
 
 From stage to stage the others wait in a kernel (`attend`), so that none needs Python's lock to begin or to
 end: the leader writes where the machine code is and where its arguments are, then on a notice that something

@@ -129,6 +129,8 @@ class KinematicPaths:
             body: Pairs that touch, or will in this step, shape (c, 2).
             mean: Velocities of all bodies in the step [m/s, rad/s], shape (n, 6).
         """
+        if not self.any_asleep:
+            return False
         active = (self.model.kind == DYNAMIC) | (~self.asleep & mean.any(axis=1))
         touched = body[self.asleep[body] & active[body[:, ::-1]]]
         for i in np.unique(touched):

@@ -1,6 +1,7 @@
 """The time-stepping solver of Bender & Schmitt (2006): collisions, then contacts, by impulses.
 
-`ImpulsePipeline` has the stages of a step over compiled kernels.
+`ImpulsePipeline` owns the tables of the stages that `impulse_stages` lists, runs these, and does what is left
+to Python.
 """
 
 import math
@@ -216,12 +217,13 @@ class ImpulsePipeline:
         if self._has_more_to_do():
             # A sequence holds the tables of its last run: one that seldom runs would hold old ones for long.
             moving = self._moving if self.paths.paths else Sequence(self.runner)
-            self._run(moving, stages.of_a_step, h, self.contact_count)
+            self._run(moving, partial(stages.of_a_step, self, h), h, self.contact_count)
             self._end_step(moving, h)
             self.put_pairs_in_order()
             self.look_ahead(h)
         else:
-            self._run(self._stepping, stages.of_a_step_and_look_ahead, h, self.contact_count)
+            both = partial(stages.of_a_step_and_look_ahead, self, h)
+            self._run(self._stepping, both, h, self.contact_count)
             self._end_step(self._stepping, h)
             self._note_contacts(self._stepping)
         self.repair_positions(h)
@@ -235,9 +237,9 @@ class ImpulsePipeline:
         """Whether there is little room for more pairs or contact points."""
         return self.broad_phase.is_short or is_short(len(self.contacts.slot), self.contact_count)
 
-    def _run(self, sequence: Sequence, calls: Callable, h: float, given: float) -> None:
-        """Go through stages, and do what is left to Python where they halt."""
-        for kernel in sequence.run(partial(self._arguments_known, h), partial(calls, self, h), given):
+    def _run(self, sequence: Sequence, calls: Callable[[], stages.Calls], h: float, given: float) -> None:
+        """Go through the stages of a step of length h [s], and do what is left to Python where they halt."""
+        for kernel in sequence.run(partial(self._arguments_known, h), calls, given):
             if kernel is list_fast_pairs:
                 self._stop_at_obstacles(sequence.result(kernel), h)
             elif kernel is count_lost:
@@ -320,17 +322,9 @@ class ImpulsePipeline:
         if not self.broad_phase.is_sorted:
             self.plan_motion(h)
             self.broad_phase.update(self.state, self.reach)
-        if self._is_short:
-            self._make_room()
-        self._run(self._looking, stages.of_a_look_ahead, h, kept)
-        self._note_contacts(self._looking)
-
-    def find_contacts(self, kept: float = CARRIED) -> None:
-        """Find the pairs and their contact points that the planned motion may meet."""
         self._make_room()
-        sequence = Sequence(self.runner)
-        self._run(sequence, stages.find_contacts, self.step_length, kept)
-        self._note_contacts(sequence)
+        self._run(self._looking, partial(stages.of_a_look_ahead, self, h), h, kept)
+        self._note_contacts(self._looking)
 
     def _find_other_pairs(self, sequence: Sequence, kernel: Callable) -> None:
         """Find pairs of triangles, and those that found no room; after `fit_boxes` if no update follows."""

@@ -156,12 +156,12 @@ def of_a_step(p: "ImpulsePipeline", h: float) -> Calls:
 
 def of_a_look_ahead(p: "ImpulsePipeline", h: float) -> Calls:
     """The stages that plan the coming step and find the contacts it may meet."""
-    return [plan(p, h), *find_contacts(p, h)]
+    return [plan(p, h), *find_contacts(p)]
 
 
 def of_a_step_and_look_ahead(p: "ImpulsePipeline", h: float) -> Calls:
     """Both, where nothing is to be done in between."""
-    return [*of_a_step(p, h), plan(p, h), *find_contacts(p, h, CARRIED)]
+    return [*of_a_step(p, h), plan(p, h), *find_contacts(p, CARRIED)]
 
 
 def plan(p: "ImpulsePipeline", h: float) -> KernelCall:
@@ -176,7 +176,7 @@ def plan(p: "ImpulsePipeline", h: float) -> KernelCall:
     )  # fmt: skip
 
 
-def find_contacts(p: "ImpulsePipeline", _h: float, kept: float | Given = KEPT) -> Calls:
+def find_contacts(p: "ImpulsePipeline", kept: float | Given = KEPT) -> Calls:
     """Find the pairs that the planned motion may meet, their contact points, and how deep these are."""
     boxes, pairs = p.broad_phase.boxes, p.broad_phase.pairs
     has_meshes = p.broad_phase.has_meshes

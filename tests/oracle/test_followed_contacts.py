@@ -1,15 +1,19 @@
 """Contacts of bodies that slide and roll, followed by what decided last, against those found anew."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import topple
 from scenes.shapes import random_turn
 from scipy.spatial.transform import Rotation
+from topple import sequence
 from topple.collision.contact_set import QUERIES, SURVIVED
 from topple.collision.narrow_phase import FLAT
 from topple.simulation import Simulation
+from topple.solvers import impulse_stages
 
-REACH, LOOK_AT_ALL = 1e-4, -1.0
+REACH, LOOK_AT_ALL, STEP = 1e-4, -1.0, 1 / 240
 HOME = (np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
 
 
@@ -47,7 +51,9 @@ def place_body(pipeline, body, place, turn):
     axes = Rotation.from_quat(pipeline.model.q_OP[body], scalar_first=True)
     pipeline.state.R[body] = (turn * axes).as_matrix().ravel()
     pipeline.reach[:] = REACH
-    pipeline.find_contacts(LOOK_AT_ALL)
+    looking = sequence.Sequence(pipeline.runner)
+    pipeline._run(looking, partial(impulse_stages.find_contacts, pipeline), STEP, LOOK_AT_ALL)
+    pipeline._note_contacts(looking)
 
 
 def slide(a, b, gap, rng):

@@ -138,12 +138,12 @@ def heaps_one_of_which_has_moved_pairs(shuffle):
     assert pairs.counter[FREE] > 20
     slots = shuffle(np.flatnonzero(pairs.collider[: pairs.counter[HIGH], 0] >= 0))
     renumber_pairs(pairs, slots)
+    assert pairs.counter[FREE] == pairs.counter[ADDED] == 0
+    assert pairs.counter[HIGH] == len(slots)
     pipeline.contacts.look[:], pipeline.rows.slot[:] = -1, -1
     pipeline.log.renumber(slots)
     for simulation in (as_they_are, moved):
-        simulation._pipeline.find_contacts()
-    assert pairs.counter[FREE] == pairs.counter[ADDED] == 0
-    assert pairs.counter[HIGH] == len(slots)
+        simulation._pipeline.look_ahead(STEP)
     return as_they_are, moved
 
 
