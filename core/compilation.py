@@ -54,7 +54,6 @@ from .solvers.cone_newton import projection_derivative, sweep_contacts
 from .solvers.friction_cone import SWEEPS, solve_cone
 from .solvers.impulse import ImpulseSolver, build_pipeline
 from .solvers.impulse_contacts import write_impulses
-from .solvers.impulse_repair import PastContacts
 
 # What the processes run: the core under the name it has here (in Blender a long one, of packages that only
 # Blender can import), so that all find each other's kernels.
@@ -191,10 +190,9 @@ def compile_repair() -> None:
     """Compile what the impulse solver does around the motion of bodies."""
     pipeline, _ = build_pipeline(_small_scene(), ImpulseSolver())
     h = pipeline.settings.time_step
-    for call in (*stages.stop_early(pipeline, h, 0), stages.note_events(pipeline, 0)):
+    around = *stages.stop_early(pipeline, h, 0), stages.note_events(pipeline, 0)
+    for call in (*around, stages.measure_depth(pipeline, 0), *stages.move_apart(pipeline, 0, 0)):
         pipeline.runner.do(call)
-    pipeline.runner.do(stages.measure_depth(pipeline, 0))
-    pipeline.project_positions(PastContacts())
     call_nothing(pipeline.crew)
     board, _ = alone()
     tell(board.word, OVER, 1)

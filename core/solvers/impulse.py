@@ -15,7 +15,7 @@ from ..collision.broad_phase import BroadPhase, fit_boxes, update_pairs
 from ..collision.contact_set import CARRIED_ON, QUERIES, SURVIVED, contact_geometry, empty_contacts
 from ..collision.narrow_phase import PIECE, detect_contacts, make_scratch
 from ..collision.pairs import HIGH, STATUS_OK
-from ..collision.persistence import CARRIED, CARRIED_IN_STEP, new_trace, store_impulses
+from ..collision.persistence import new_trace, store_impulses
 from ..crew import LEADER, Crew
 from ..dynamics.body_state import (
     BodyModel,
@@ -47,7 +47,7 @@ from .impulse_islands import RESIDUAL, UNSETTLED, recall_solve, remembered, solv
 from .impulse_meeting import surfaces_of
 from .impulse_memory import memory_of, recall
 from .impulse_pressed import PressedPairs
-from .impulse_repair import PastContacts, deepest, project_positions, repair_scratch
+from .impulse_repair import deepest, past_contacts, repair_scratch
 from .impulse_rest import count_lost
 from .impulse_settings import ImpulseSolver
 from .impulse_settle import IN_MOTION
@@ -56,6 +56,7 @@ from .packed_contacts import packed_contacts
 
 REPAIR_ROUNDS, DEEP = 60, 0.7  # what is deeper than this part of the tolerance is repaired
 REPAIRED, IDLE_ROUNDS = 0.95, 6  # what is squeezed cannot be repaired: rounds that took no such part end it
+PAST = 64  # room for contacts of earlier rounds, for each body
 LEAST_SHARED = 1024  # contacts: the work of fewer is done before another thread has heard of it
 
 
@@ -113,7 +114,9 @@ class ImpulsePipeline:
         self.names = names
         self.crew = Crew(settings.threads)
         self.runner = Runner(self.crew)
-        self._stepping, self._moving, self._looking = (Sequence(self.runner) for _ in range(3))
+        self._stepping, self._moving, self._looking, self._repairing = (
+            Sequence(self.runner) for _ in range(4)
+        )
         self.masses, self.time = body_masses(model, state), 0.0
         n = len(state.c)
         self.tolerance = min([settings.tolerance, *(RELATIVE_TOLERANCE * model.bound[mobile])])
@@ -135,6 +138,7 @@ class ImpulsePipeline:
         self.reach, self.contacts, self.rows = self.reach_by_thread[LEADER], empty_contacts(n), empty_rows(n)
         self.solve = solve_scratch(packed_contacts(n, n), self.model.friction)
         self.contact_count, self.beyond, self.worst = 0, 0.0, 0.0
+        self.past = past_contacts(PAST * n)
         self._grow()
         self.solve.last_mean[:, :3], self.solve.last_mean[:, 3:] = state.v, state.w
         self.solve_report = np.zeros(4)
@@ -164,13 +168,14 @@ class ImpulsePipeline:
         self.energy = EnergyScratch(self.start_energy, self.solve.newton.error, self.solve.impulse)
         self.impulse = self.packed.impulse  # [N s] of the contacts, for the next step, once all are solved
         self.round = empty_round(self.packed)
+        self.repair = repair_scratch(n, capacity)
 
     def rest(self) -> None:
         """Give back the memory that lasts no longer than a step."""
         release(
             [self.net, self.geometry.arm], self.packed, self.packed.parts, self.packed.batches, self.rows,
             self.packed.quiet, self.round, self.solve, self.solve.newton, self.islands, self.graph,
-            self.collisions,
+            self.collisions, self.repair, self.past,
         )  # fmt: skip
         self.log.rest()
 
@@ -180,7 +185,7 @@ class ImpulsePipeline:
     @property
     def stage_seconds(self) -> dict[str, float]:
         """Wall-clock seconds spent in each named stage so far."""
-        for sequence in (self._stepping, self._moving, self._looking):
+        for sequence in (self._stepping, self._moving, self._looking, self._repairing):
             sequence.add_times()
         return self.runner.seconds
 
@@ -311,19 +316,19 @@ class ImpulsePipeline:
                 self.contacts.look[:], self.rows.slot[:] = -1, -1
                 self.log.renumber(slots)
 
-    def look_ahead(self, h: float, kept: float = CARRIED) -> None:
+    def look_ahead(self, h: float) -> None:
         """Plan the coming step as free motion and find the contacts it may meet."""
-        self._look_ahead(h, kept)
+        self._look_ahead(h)
         while self.wake_touched(h):
-            self._look_ahead(h, CARRIED)
+            self._look_ahead(h)
 
-    def _look_ahead(self, h: float, kept: float) -> None:
+    def _look_ahead(self, h: float) -> None:
         self._follow_paths(h)
         if not self.broad_phase.is_sorted:
             self.plan_motion(h)
             self.broad_phase.update(self.state, self.reach)
         self._make_room()
-        self._run(self._looking, partial(stages.of_a_look_ahead, self, h), h, kept)
+        self._run(self._looking, partial(stages.of_a_look_ahead, self, h), h, self.contact_count)
         self._note_contacts(self._looking)
 
     def _find_other_pairs(self, sequence: Sequence, kernel: Callable) -> None:
@@ -374,14 +379,14 @@ class ImpulsePipeline:
 
     def repair_positions(self, h: float) -> None:
         """Project out what the step left too deep."""
-        least, idle, past = math.inf, 0, PastContacts()
+        least, idle = math.inf, 0
+        self.past.count[:] = 0
         for _ in range(REPAIR_ROUNDS):
             idle = 0 if self.beyond < REPAIRED * least else idle + 1
             if self.beyond <= DEEP * self.tolerance or idle > IDLE_ROUNDS:
                 break
             least = min(least, self.beyond)
-            self.project_positions(past)
-            self.look_ahead(h, CARRIED_IN_STEP)
+            self.move_apart(h)
         self.max_penetration = max(self.max_penetration, self.worst)
         if self.beyond > self.tolerance:
             self.pressed.note(
@@ -389,17 +394,12 @@ class ImpulsePipeline:
                 self.tolerance, self.time,
             )  # fmt: skip
 
-    def project_positions(self, past: PastContacts) -> None:
-        """Move overlapping bodies apart, and not into what they were moved out of before."""
-        allowance, limit = self.broad_phase.pairs.allowance, 0.25 * self.tolerance
-        with self._stage("repair"):
-            count = self.contact_count + past.write(self.state, self.contacts, self.contact_count)
-            past.note(self.state, self.contacts, self.contact_count, allowance, limit)
-            project_positions(
-                self.model, self.state, self.masses, self.geometry.at_start(), self.contacts.slot, count,
-                allowance, limit, self.gravity, self.plan, repair_scratch(len(self.net), count),
-                self.end_velocity,
-            )  # fmt: skip
+    def move_apart(self, h: float) -> None:
+        """Move overlapping bodies apart, and find the contacts that the coming step may then meet."""
+        self._run(self._repairing, partial(stages.of_a_repair, self, h), h, self.contact_count)
+        self._note_contacts(self._repairing)
+        if self.wake_touched(h):
+            self.look_ahead(h)
 
     def _raise_lost(self) -> None:
         bad = np.flatnonzero(~np.isfinite(self.state.c + self.state.L).all(axis=1))

@@ -11,19 +11,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..collision.contact_set import ContactSet
-from ..dynamics.body_state import DYNAMIC, KINEMATIC, BodyState
+from ..dynamics.body_state import DYNAMIC, KINEMATIC
 from ..dynamics.contact_rows import add_pair_impulse, relative_velocity
 from ..dynamics.motion import update_derived
 from ..jit import inner, kernel
 from ..math3 import mat3, quat, vec3
+from ..tables import scratch_tables
 from .impulse_energy import kinetic_energy, slow_down
 
 SWEEPS = 1000  # a light body pinched under a heavy one takes hundreds; it ends when none is left
 BLOCK = 64  # contacts of which one flag tells whether a sweep passes them by
 
 
-class PastContacts:
+class PastContacts(NamedTuple):
     """Contacts that were deep in earlier rounds of one step's repair; they count until its end.
 
     Two faces that lie on each other nearly flat touch in up to eight points, four of which stand for them. To
@@ -31,42 +31,83 @@ class PastContacts:
     by turns: neither must be forgotten.
     """
 
-    def __init__(self) -> None:
-        self._body = np.zeros((0, 2), np.int64)
-        self._point = np.zeros((0, 2, 3))  # [m] of a and b from their centres of mass, body axes
-        self._normal = np.zeros((0, 3))
-        self._slot = np.zeros(0, np.int64)
-
-    def note(
-        self, state: BodyState, contacts: ContactSet, count: int, allowance: np.ndarray, limit: float
-    ) -> None:
-        """Note those of the contacts found last that are deeper than `limit` [m]."""
-        found = np.flatnonzero(contacts.separation[:count] < -limit)
-        found = found[-contacts.separation[found] - allowance[contacts.slot[found]] > limit]
-        body = contacts.body[found]
-        point = np.einsum("csji,csj->csi", _rotation(state, body), contacts.arm[found])
-        self._body = np.concatenate([self._body, body])
-        self._point = np.concatenate([self._point, point])
-        self._normal = np.concatenate([self._normal, contacts.normal[found]])
-        self._slot = np.concatenate([self._slot, contacts.slot[found]])
-
-    def write(self, state: BodyState, contacts: ContactSet, count: int) -> int:
-        """Write them behind the contacts, where they are now, as far as there is room; returns how many."""
-        last = min(count + len(self._body), len(contacts.slot))
-        kept = slice(last - count)
-        body = self._body[kept]
-        arm = np.einsum("csij,csj->csi", _rotation(state, body), self._point[kept])
-        apart = state.c[body[:, 0]] + arm[:, 0] - state.c[body[:, 1]] - arm[:, 1]
-        contacts.body[count:last], contacts.slot[count:last] = body, self._slot[kept]
-        contacts.arm[count:last], contacts.normal[count:last] = arm, self._normal[kept]
-        contacts.separation[count:last] = (apart * self._normal[kept]).sum(axis=1)
-        contacts.look[count:last] = -1  # or one of the pair's own might be taken to be written there already
-        return last - count
+    body: np.ndarray  # (k, 2) a, b
+    point: np.ndarray  # [m] (k, 2, 3) of a and b from their centres of mass, body axes
+    normal: np.ndarray  # (k, 3)
+    slot: np.ndarray  # (k,) pair
+    count: np.ndarray  # (1,) how many there are
 
 
-def _rotation(state: BodyState, body: np.ndarray) -> np.ndarray:
-    """Rotation matrices, body to world, of the bodies of contacts, shape (c, 2, 3, 3)."""
-    return state.R[body].reshape(*body.shape, 3, 3)
+def past_contacts(capacity: int) -> PastContacts:
+    """Room for so many."""
+    body, point, normal, slot = scratch_tables(
+        ((capacity, 2), np.int64), ((capacity, 2, 3), float), ((capacity, 3), float),
+        ((capacity,), np.int32), sparse=True,
+    )  # fmt: skip
+    return PastContacts(body, point, normal, slot, count=np.zeros(1, np.int64))
+
+
+@inner
+def _write_past(state, contacts, slots, count, past):
+    """Write past contacts behind so many others, where they are now, as far as there is room.
+
+    Returns:
+        How many contacts there then are.
+    """
+    last = min(count + past.count[0], slots.shape[0])
+    for c in range(count, last):
+        k = c - count
+        normal, apart = vec3.load(past.normal, k), (0.0, 0.0, 0.0)
+        for side in range(2):
+            body = past.body[k, side]
+            arm = mat3.transform(mat3.load(state.R, body), vec3.load(past.point[k], side))
+            place = vec3.add(vec3.load(state.c, body), arm)
+            apart = place if side == 0 else vec3.subtract(apart, place)
+            contacts.body[c, side] = body
+            for m in range(3):
+                contacts.arm[c, side, m] = arm[m]
+        for m in range(3):
+            contacts.normal[c, m] = normal[m]
+        slots[c], contacts.separation[c] = past.slot[k], vec3.dot(apart, normal)
+        contacts.look[c] = -1  # or one of the pair's own might be taken to be written there already
+    return last
+
+
+@inner
+def _note_deep(state, contacts, slots, count, allowance, limit, past):
+    """Note those of so many contacts that are deeper than `limit` [m], as far as there is room."""
+    for c in range(count):
+        if not -contacts.separation[c] - allowance[slots[c]] > limit:
+            continue
+        k = past.count[0]
+        if k == past.slot.shape[0]:
+            return
+        for side in range(2):
+            body = past.body[k, side] = contacts.body[c, side]
+            point = mat3.transform_transposed(mat3.load(state.R, body), vec3.load(contacts.arm[c], side))
+            for m in range(3):
+                past.point[k, side, m] = point[m]
+        for m in range(3):
+            past.normal[k, m] = contacts.normal[c, m]
+        past.slot[k] = slots[c]
+        past.count[0] = k + 1
+
+
+@kernel
+def add_past(state, contacts, slots, count, allowance, limit, past):
+    """Add the contacts that were deep in earlier rounds to those found now, and note the deep ones of these.
+
+    Args:
+        slots, allowance: Pair of each contact, and the overlap forgiven to each pair [m].
+        count: How many were found.
+        limit: What is deeper is noted [m].
+
+    Returns:
+        How many contacts there then are.
+    """
+    last = _write_past(state, contacts, slots, count, past)
+    _note_deep(state, contacts, slots, count, allowance, limit, past)
+    return last
 
 
 @inner
@@ -104,14 +145,14 @@ class RepairScratch(NamedTuple):
     block_due: np.ndarray  # (c // BLOCK + 1,) whether there are such in each block of them
 
 
-def repair_scratch(body_count: int, contact_count: int) -> RepairScratch:
+def repair_scratch(body_count: int, contact_capacity: int) -> RepairScratch:
     """Scratch for so many bodies and contacts; it is filled before it is read."""
     return RepairScratch(
-        contact_start=np.empty(body_count + 2, np.int64),
-        contact_of_body=np.empty(2 * contact_count, np.int32),
-        due=np.empty(contact_count, np.bool_),
-        block_due=np.empty(contact_count // BLOCK + 1, np.bool_),
-    )
+        *scratch_tables(
+            ((body_count + 2,), np.int64), ((2 * contact_capacity,), np.int32),
+            ((contact_capacity,), np.bool_), ((contact_capacity // BLOCK + 1,), np.bool_), sparse=True,
+        )
+    )  # fmt: skip
 
 
 @inner
@@ -152,7 +193,7 @@ def _displace(kind, masses, contacts, slot, count, allowance, limit, with_animat
         with_animated: Whether contacts with animated bodies count.
         scratch: The contacts of each body are listed.
     """
-    due, block_due = scratch.due, scratch.block_due
+    due, block_due, blocks = scratch.due, scratch.block_due, count // BLOCK + 1
     displacement[:, :] = 0.0
     block_due[:] = False
     for c in range(count):
@@ -161,7 +202,7 @@ def _displace(kind, masses, contacts, slot, count, allowance, limit, with_animat
             block_due[c // BLOCK] = True
     for _ in range(SWEEPS):
         moved = False
-        for block in range(block_due.shape[0]):
+        for block in range(blocks):
             if not block_due[block]:
                 continue
             block_due[block] = False
@@ -200,6 +241,7 @@ def project_positions(
 
     Args:
         slot, allowance: Pair of each contact, and the overlap forgiven to each pair [m].
+        count: Of the contacts, past ones included.
         plan: Of the coming step; bodies that were moved, and no others, are due to be planned anew.
         displacement: Scratch (n, 6) [m, rad].
     """

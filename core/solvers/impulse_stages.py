@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from ..collision.broad_phase import fit_boxes, update_pairs
 from ..collision.narrow_phase import detect_contacts
-from ..collision.persistence import CARRIED, store_impulses
+from ..collision.persistence import CARRIED, CARRIED_IN_STEP, store_impulses
 from ..dynamics.motion import plan_motion
 from ..sequence import ALWAYS, NEGATIVE, NEVER, NOT_ZERO, Given, KernelCall, Result
 from .contact_events import list_events
@@ -15,7 +15,7 @@ from .impulse_guard import list_fast_pairs
 from .impulse_islands import NEWTON_ACCURACY, solve_contacts
 from .impulse_motion import advance_bodies
 from .impulse_prepare import prepare_contacts
-from .impulse_repair import deepest
+from .impulse_repair import add_past, deepest, project_positions
 from .impulse_rest import REST_FORCE, count_lost, list_at_rest, settle_held
 from .impulse_squeezed import follow_mean
 
@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from .impulse import ImpulsePipeline
 
 REST_SINK, SINK = 0.002, 0.05
+LEFT = 0.25  # part of the tolerance that a repair leaves
 SOFTEST = 0.1  # compliance of a contact in units of its effective mass' inverse, where gravity is weak
-CONTACTS = KEPT = Given()  # how many contacts there are; see `detect_contacts`
+CONTACTS = Given()  # how many contacts there are
 ISLANDS = Result(prepare_contacts)  # and islands
+WITH_PAST = Result(add_past)  # and contacts that a repair takes into account
 
 Calls = list[KernelCall]
 
@@ -161,7 +163,30 @@ def of_a_look_ahead(p: "ImpulsePipeline", h: float) -> Calls:
 
 def of_a_step_and_look_ahead(p: "ImpulsePipeline", h: float) -> Calls:
     """Both, where nothing is to be done in between."""
-    return [*of_a_step(p, h), plan(p, h), *find_contacts(p, CARRIED)]
+    return [*of_a_step(p, h), plan(p, h), *find_contacts(p)]
+
+
+def of_a_repair(p: "ImpulsePipeline", h: float) -> Calls:
+    """The stages that move overlapping bodies apart and find where contacts are then."""
+    return [*move_apart(p), plan(p, h), *find_contacts(p, CARRIED_IN_STEP)]
+
+
+def move_apart(
+    p: "ImpulsePipeline", count: int | Given = CONTACTS, in_all: int | Result = WITH_PAST
+) -> Calls:
+    """Move overlapping bodies apart, and not into what they were moved out of before."""
+    contacts, slots, allowance = p.geometry.at_start(), p.contacts.slot, p.broad_phase.pairs.allowance
+    limit = LEFT * p.tolerance
+    return [
+        KernelCall("repair", add_past, (p.state, contacts, slots, count, allowance, limit, p.past)),
+        KernelCall(
+            "repair", project_positions,
+            (
+                p.model, p.state, p.masses, contacts, slots, in_all, allowance, limit, p.gravity,
+                p.plan, p.repair, p.end_velocity,
+            ),
+        ),
+    ]  # fmt: skip
 
 
 def plan(p: "ImpulsePipeline", h: float) -> KernelCall:
@@ -176,7 +201,7 @@ def plan(p: "ImpulsePipeline", h: float) -> KernelCall:
     )  # fmt: skip
 
 
-def find_contacts(p: "ImpulsePipeline", kept: float | Given = KEPT) -> Calls:
+def find_contacts(p: "ImpulsePipeline", kept: float = CARRIED) -> Calls:
     """Find the pairs that the planned motion may meet, their contact points, and how deep these are."""
     boxes, pairs = p.broad_phase.boxes, p.broad_phase.pairs
     has_meshes = p.broad_phase.has_meshes

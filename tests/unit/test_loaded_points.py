@@ -108,13 +108,13 @@ def test_a_coin_that_wobbles_is_hardly_ever_put_right():
         )  # fmt: skip
         simulation = topple.Simulation(scene, topple.ImpulseSolver(time_step=1 / 240))
         pipeline = simulation._pipeline
-        project = pipeline.project_positions
+        move_apart = pipeline.move_apart
 
-        def count(past, project=project):
+        def count(h, move_apart=move_apart):
             nonlocal rounds
             rounds += 1
-            project(past)
+            move_apart(h)
 
-        pipeline.project_positions = count
+        pipeline.move_apart = count
         simulation.advance(2.0)
     assert rounds <= 15

@@ -10,14 +10,14 @@ def deepest_before_repair(scene, time_step, seconds):
     """The deepest overlap [m] that any step left to be put right; a result shows nothing of it."""
     simulation = topple.Simulation(scene, topple.ImpulseSolver(time_step=time_step))
     pipeline, worst = simulation._pipeline, 0.0
-    project = pipeline.project_positions
+    move_apart = pipeline.move_apart
 
-    def note(past):
+    def note(h):
         nonlocal worst
         worst = max(worst, -pipeline.contacts.separation[: pipeline.contact_count].min())
-        project(past)
+        move_apart(h)
 
-    pipeline.project_positions = note
+    pipeline.move_apart = note
     simulation.advance(seconds)
     return worst
 
