@@ -190,8 +190,9 @@ def compile_repair() -> None:
     """Compile what the impulse solver does around the motion of bodies."""
     pipeline, _ = build_pipeline(_small_scene(), ImpulseSolver())
     h = pipeline.settings.time_step
-    around = *stages.stop_early(pipeline, h, 0), stages.note_events(pipeline, 0)
-    for call in (*around, stages.measure_depth(pipeline, 0), *stages.move_apart(pipeline, 0, 0)):
+    around = *stages.stop_early(pipeline, h, 0), stages.note_events(pipeline, h, 0)
+    repair = stages.measure_depth(pipeline, 0), *stages.move_apart(pipeline, 0, 0)
+    for call in (*around, *repair, stages.end(pipeline, h, 0)):
         pipeline.runner.do(call)
     call_nothing(pipeline.crew)
     board, _ = alone()

@@ -17,7 +17,7 @@ import numpy as np
 
 from .calls import FramedKernel
 from .crew import FAILED, IN, LEADER, OVER, UP, Board, Crew
-from .jit import RUNS_AS_PYTHON, call_address, clock, inner, kernel, load_word, pause, store_word
+from .jit import RUNS_AS_PYTHON, call_address, clock, inlined, inner, kernel, load_word, pause, store_word
 from .kernel_entry import entry_of
 from .report import Stage
 
@@ -28,8 +28,8 @@ NEVER, ALWAYS, NOT_ZERO, NEGATIVE = range(4)
 # the words of their results, and of the result that is a condition; when to halt, and the links.
 CODE, FRAME, SHARED, RESULT, SHARED_RESULT, CONDITION, HALTS, FIRST_LINK, LAST_LINK, COLUMNS = range(10)
 # The first words: the call to begin with; whether the crew has gathered, or was in what failed; the number
-# that is given.
-BEGIN, WITH_CREW, NUMBER, FIRST_FRAME = range(4)
+# that is given; how many passes are left, the one at hand included; the word with the number for the next.
+BEGIN, WITH_CREW, NUMBER, PASSES, NEXT_NUMBER, FIRST_FRAME = range(6)
 PATIENCE = 300  # looks (some 10 us) for which the leader waits until the others have left the last kernel
 
 
@@ -81,8 +81,11 @@ def _value(argument: Any, results: dict[Callable, Any], given: float) -> Any:
     return results[argument.kernel] if isinstance(argument, Result) else argument
 
 
-def _halts(when: int, result: Any) -> bool:
+def _halts_in_python(when: int, result: Any) -> bool:
     return when == ALWAYS or (when == NOT_ZERO and result != 0) or (when == NEGATIVE and result < 0)
+
+
+_halts = inlined(_halts_in_python)
 
 
 @inner
@@ -115,13 +118,13 @@ def _others_are_out(notice, threads):
 
 @kernel
 def run_calls(table, link, theirs, word, ticks, notice, address, alone, shared):
-    """Call the kernels of a sequence from word[BEGIN] on.
+    """Call the kernels of a sequence from word[BEGIN] on, and all again while the last returns 0.
 
     Args:
         table: A row for each call.
         link: Of which words copies go where before a call, shape (links, 2).
         theirs: Addresses of the other threads' frames, shape (calls, threads).
-        word: The words of all frames.
+        word: The words of all frames; of passes no more are made than word[PASSES].
         ticks: Time that each call took: added to.
         notice, address: See `Crew`.
         alone, shared: The words of its boards.
@@ -130,30 +133,34 @@ def run_calls(table, link, theirs, word, ticks, notice, address, alone, shared):
         Number of the call after which Python has something to do, or of calls in all; if one failed -1 less
         its number.
     """
-    gathered = word[WITH_CREW] > 0
-    for k in range(word[BEGIN], table.shape[0]):
+    gathered, k = word[WITH_CREW] > 0, word[BEGIN]
+    while k < table.shape[0]:
         call = table[k]
         if call[CONDITION] > 0 and word[call[CONDITION]] == 0:
             word[call[RESULT]] = 0
-            continue
-        start = clock()
-        for i in range(call[FIRST_LINK], call[LAST_LINK]):
-            word[link[i, 1]] = word[link[i, 0]]
-        shares = call[SHARED] > 0 and gathered and _others_are_out(notice, address.shape[0])
-        if shares:
-            failed = _call_in_all(call[CODE], call[SHARED], theirs[k], notice, address, shared)
-            word[call[RESULT]] = word[call[SHARED_RESULT]]
         else:
-            alone[:] = 0
-            failed = call_address(call[CODE], call[FRAME]) > 0
-        ticks[k] += clock() - start
-        result, halts = word[call[RESULT]], call[HALTS]
-        if failed:
-            word[WITH_CREW] = shares
-            return -1 - k
-        if halts == ALWAYS or (halts == NOT_ZERO and result != 0) or (halts == NEGATIVE and result < 0):
-            return k
-    return table.shape[0]
+            start = clock()
+            for i in range(call[FIRST_LINK], call[LAST_LINK]):
+                word[link[i, 1]] = word[link[i, 0]]
+            shares = call[SHARED] > 0 and gathered and _others_are_out(notice, address.shape[0])
+            if shares:
+                failed = _call_in_all(call[CODE], call[SHARED], theirs[k], notice, address, shared)
+                word[call[RESULT]] = word[call[SHARED_RESULT]]
+            else:
+                alone[:] = 0
+                failed = call_address(call[CODE], call[FRAME]) > 0
+            ticks[k] += clock() - start
+            if failed:
+                word[WITH_CREW] = shares
+                return -1 - k
+            if _halts(call[HALTS], word[call[RESULT]]):
+                return k
+        k += 1
+        if k == table.shape[0] and word[PASSES] > 1 and word[call[RESULT]] == 0:
+            word[NUMBER] = word[word[NEXT_NUMBER]]
+            word[PASSES] -= 1
+            k = 0
+    return k
 
 
 def call_nothing(crew: Crew) -> None:
@@ -167,7 +174,7 @@ class Sequence:
 
     def __init__(self, runner: Runner) -> None:
         """Begin with none."""
-        self._runner, self._runs = runner, 0
+        self._runner, self._runs, self.passes = runner, 0, 0
         self._key: Hashable = None
         self._calls: list[KernelCall] = []
         self._results: dict[Callable, Any] = {}
@@ -178,26 +185,47 @@ class Sequence:
         return Sequence, (self._runner,)  # a copy's kernels take the copy's arrays
 
     def run(
-        self, key: Callable[[], Hashable], calls: Callable[[], list[KernelCall]], given: float
+        self,
+        key: Callable[[], Hashable],
+        calls: Callable[[], list[KernelCall]],
+        given: float,
+        most: int = 1,
+        next_given: Callable | None = None,
     ) -> Iterator[Callable]:
         """Call them; yields each kernel after which it halts.
+
+        Where all have been called and the last has returned 0 they are called again, in another pass, but not
+        if it halted, nor by Python. `passes` counts these.
 
         Args:
             key: Tells whether the arguments are those of the last run: the same key, the same objects.
             calls: What to call: the same kernels each time.
             given: What `Given` stands for; always of one type.
+            most: How many passes to make at most.
+            next_given: The kernel whose result is what `Given` stands for in the next of them.
         """
         self._runs += 1
         self._is_framed = not RUNS_AS_PYTHON and self._runs > ENOUGH
-        k = 0
         self._take(key, calls)
+        self._begin(given, most, next_given)
+        k = 0
         while k < len(self._calls):
-            k = (self._go_on if self._is_framed else self._go_on_in_python)(k, given)
+            k = self._go_on(k, given)
             if k < len(self._calls):
                 self._again = False
                 yield self._calls[k].kernel
                 self._take(key, calls)
                 k += not self._again
+
+    def _begin(self, given: float, most: int, next_given: Callable | None) -> None:
+        """Get ready for so many passes."""
+        self.passes = 1
+        if not self._is_framed:
+            return
+        if self._frames is None:
+            self._runner.crew.forget()
+            self._frames = _Frames(self._runner, self._calls, self._results, given)
+        self._frames.begin(given, most, next_given)
 
     def call_again(self) -> None:
         """Have the kernel after which it has halted called once more."""
@@ -231,16 +259,16 @@ class Sequence:
                 continue
             arguments = tuple(_value(argument, results, given) for argument in call.arguments)
             results[call.kernel] = self._runner.do(call._replace(arguments=arguments))
-            if _halts(call.halts, results[call.kernel]):
+            if _halts_in_python(call.halts, results[call.kernel]):
                 return k
         return len(self._calls)
 
     def _go_on(self, first: int, given: float) -> int:
-        """The same in machine code."""
-        if self._frames is None:
-            self._runner.crew.forget()
-            self._frames = _Frames(self._runner, self._calls, self._results, given)
-        return self._frames.run(first, given)
+        """The same in machine code, where it has its frames."""
+        if not self._is_framed or self._frames is None:
+            return self._go_on_in_python(first, given)
+        last, self.passes = self._frames.run(first)
+        return last
 
 
 class _Frames:
@@ -272,7 +300,7 @@ class _Frames:
         ]
         self._row = {call.kernel: k for k, call in enumerate(calls)}
         self._stages = [call.stage for call in calls]
-        self._ticks, self._seconds = np.zeros(len(calls), np.int64), 0.0
+        self._ticks, self._seconds, self._most = np.zeros(len(calls), np.int64), 0.0, 1
         self.shared: list[Callable] = []  # kernels whose work the crew shares
         self._run: Any = None
         runner.crew.hold(self)
@@ -332,19 +360,32 @@ class _Frames:
         k = self._row[kernel]
         return int(self._first[k, 0]) + self._framed[k][0].result_place
 
-    def run(self, first: int, given: float) -> int:
-        """Make the calls from one on; returns after which Python has something to do, or their number."""
+    def begin(self, given: float, most: int, next_given: Callable | None) -> None:
+        """Get ready for so many passes; see `Sequence.run`."""
+        integers, self._most = self._integers, most
+        (self._reals if isinstance(given, float) else integers)[NUMBER] = given
+        integers[PASSES] = most
+        if most > 1 and next_given is not None:
+            integers[NEXT_NUMBER] = self._result_word(next_given)
+
+    def run(self, first: int) -> tuple[int, int]:
+        """Make the calls from one on.
+
+        Returns:
+            After which Python has something to do, or their number; and how many passes have begun.
+        """
         integers = self._integers
         integers[BEGIN] = first
         integers[WITH_CREW] = bool(self.shared) and self._runner.crew.gather(self.error)
-        (self._reals if isinstance(given, float) else integers)[NUMBER] = given
         begin = time.perf_counter()
         last = self._run.run()
         self._seconds += time.perf_counter() - begin
         if last < 0:
             self._runner.crew.raise_errors()
             raise self._framed[-1 - last][integers[WITH_CREW]].error()
-        return last
+        self._most -= integers[PASSES] - 1
+        integers[PASSES] = 1  # where it halts no other follows
+        return last, self._most
 
     def result(self, kernel: Callable) -> Any:
         """What a kernel returned in the last run."""

@@ -175,8 +175,9 @@ class Simulation:
             p.advance(seconds)
             return
         steps = math.ceil(seconds / p.settings.time_step - 1e-9)
-        for _ in range(steps):
-            p.step(seconds / steps)
+        left = steps
+        while left > 0:
+            left -= p.step(seconds / steps, left)
         if clock.perf_counter() - self._rested > REST_EVERY:
             p.rest()
             self._rested = clock.perf_counter()

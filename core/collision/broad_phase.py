@@ -41,6 +41,20 @@ FAT_RELATIVE = 0.02
 FAT_STEPS = 4.0  # and by the motion of so many steps, so that a flying body is not refitted each step
 SPARSE = 0.5  # part of all slots of pairs that may be free
 MIXED = 0.25  # and part of all pairs that may be new since they were put in order
+SOME = larger(0)  # and slots, or pairs, of a small table
+
+
+def _is_sparse(counter):
+    """Whether many slots of pairs are free."""
+    return counter[FREE] > SPARSE * counter[HIGH] + SOME
+
+
+def _is_mixed(counter):
+    """Whether many pairs came since they were put in order."""
+    return counter[ADDED] > MIXED * counter[COUNT] + SOME
+
+
+is_sparse, is_mixed = inlined(_is_sparse), inlined(_is_mixed)
 
 
 class SortedBoxes(NamedTuple):
@@ -270,12 +284,7 @@ class BroadPhase:
     def is_out_of_order(self) -> bool:
         """Whether many pairs came or went since they were put in order."""
         counter = self.pairs.counter.tolist()
-        return self._is_sparse or counter[ADDED] > MIXED * counter[COUNT] + larger(0)
-
-    @property
-    def _is_sparse(self) -> bool:
-        counter = self.pairs.counter.tolist()
-        return counter[FREE] > SPARSE * counter[HIGH] + larger(0)
+        return _is_sparse(counter) or _is_mixed(counter)
 
     def put_in_order(self) -> np.ndarray | None:
         """Move the pairs to the first slots, in the order of their bodies, where many came or went.
@@ -285,12 +294,12 @@ class BroadPhase:
         """
         if not self.is_out_of_order:
             return None
-        high, is_sparse = self.pairs.counter[HIGH], self._is_sparse
+        high, sparse = self.pairs.counter[HIGH], _is_sparse(self.pairs.counter)
         slots = np.flatnonzero(self.pairs.collider[:high, 0] >= 0)
         a, b = self.pairs.collider[slots].T
         slots = slots[np.lexsort((b, a))]
         renumber_pairs(self.pairs, slots)
-        if is_sparse:
+        if sparse:
             self.pairs = resized_pairs(self.pairs, larger(len(slots)))
         return slots
 

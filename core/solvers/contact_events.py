@@ -13,12 +13,14 @@ from ..math3 import vec3
 from ..report import ContactEvent, EventKind
 from ..sorted_keys import drop_common, place_of, sort_keys
 from ..tables import release, scratch_tables
+from .impulse_progress import NOW
 
 KINDS: tuple[EventKind, ...] = ("begin", "persist", "end")
 BEGIN, PERSIST, END = range(3)
 # An event: its place in KINDS; its pair, lower body times the number of bodies plus higher; impulse, point,
 # normal, speed.
 ROW = np.dtype([("time", "f8"), ("kind", "i8"), ("pair", "i8"), ("values", "f8", 8)])
+RECENT = 512  # events that steps keep before they go to the log
 CONTACTS_OF_PIECE = 512
 NOTED, ENDED = 0, 1  # of EventScratch.count
 NONE = np.int64(0)  # typed: a literal would compile what it is passed to once more
@@ -39,6 +41,24 @@ class EventScratch(NamedTuple):
     contact: np.ndarray  # (slots,) the contact that stands for each of them; -1 where there is none
     values: np.ndarray  # (slots, 8) and the last columns of ROW
     count: np.ndarray  # (2,) how many are noted, how many ended
+
+
+class RecentEvents(NamedTuple):
+    """The events of the last steps, in the order in which they were found; columns as in ROW."""
+
+    time: np.ndarray  # [s] (k,)
+    kind: np.ndarray  # (k,)
+    pair: np.ndarray  # (k,)
+    values: np.ndarray  # (k, 8)
+    count: np.ndarray  # (1,) how many there are
+
+
+def recent_events(room: int) -> RecentEvents:
+    """Room for so many."""
+    return RecentEvents(
+        np.zeros(room), np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros((room, 8)),
+        count=np.zeros(1, np.int64),
+    )  # fmt: skip
 
 
 def event_scratch(slots: int) -> EventScratch:
@@ -209,10 +229,31 @@ def _compare(
         before[found.changed[k]] = now[found.changed[k]]
 
 
+@inner
+def _keep(found, time, recent):
+    """Add the events found in a step that ends at this time [s] to the recent ones, if there is room for all.
+
+    Returns:
+        For how many there is none.
+    """
+    noted, ended, first = found.count[NOTED], found.count[ENDED], recent.count[0]
+    if first + noted + ended > recent.time.shape[0]:
+        return noted + ended
+    for i in range(noted + ended):
+        k, begins_or_persists = first + i, i < noted
+        recent.time[k] = time
+        recent.kind[k] = found.kind[i] if begins_or_persists else END
+        recent.pair[k] = found.noted[i] if begins_or_persists else found.ended[i - noted]
+        for m in range(8):
+            recent.values[k, m] = found.values[i, m] if begins_or_persists else 0.0
+    recent.count[0] = first + noted + ended
+    return NONE
+
+
 @kernel
 def list_events(
     contacts, lasting, collision, count, tolerance, owner, pairs, body_count, several, persisting, place,
-    velocity, touching, found, board, thread,
+    velocity, clock, h, touching, found, recent, board, thread,
 ):  # fmt: skip
     """List which bodies begin and cease to touch in a step.
 
@@ -225,13 +266,15 @@ def list_events(
         persisting: Pairs that stay in touch are noted from this impulse on [N s], which may be infinite.
         place: Centres of mass [m], shape (n, 3).
         velocity: Before the impulses [m/s, rad/s], shape (n, 6).
+        clock, h: When the step begins, by NOW, and how long it is [s].
         touching: Of each slot the pair of bodies that touched in the step before as in ROW, -1 where none
             did; more slots than are used. Brought up to date.
         found: Written.
+        recent: The events are added, if there is room.
         board, thread: See `crew`: several threads share the contacts.
 
     Returns:
-        Number of the events.
+        Number of events for which there was none.
     """
     pieces = pieces_of(count, CONTACTS_OF_PIECE)
     before, now = touching[: pairs.counter[HIGH]], found.now[: pairs.counter[HIGH]]
@@ -251,8 +294,8 @@ def list_events(
             contacts, lasting, collision, owner, pairs, body_count, several, persisting, place, velocity,
             before, now, found,
         )  # fmt: skip
-        return found.count[NOTED] + found.count[ENDED]
-    return np.int64(0)
+        return _keep(found, clock[NOW] + h, recent)
+    return NONE
 
 
 class EventLog:
@@ -270,6 +313,7 @@ class EventLog:
         self.persisting = math.inf if persisting is None else persisting
         self.has_compounds = len(np.unique(owner)) < len(owner)
         self._rows = [np.zeros(0, ROW)]  # what was noted, one array after the other
+        self.recent = recent_events(RECENT)  # and what came after these
         self.touching = np.zeros(0, np.int64)  # of each slot: the pair of bodies that touched, or -1
         self.found = event_scratch(0)
 
@@ -289,7 +333,8 @@ class EventLog:
         release(self.found)
 
     def append(self, time: float) -> None:
-        """Append the events that were found, at this time [s]."""
+        """Append the events that were found and have no room among the recent ones, at this time [s]."""
+        self._append_recent()
         found, noted, ended = self.found, int(self.found.count[NOTED]), int(self.found.count[ENDED])
         rows = np.zeros(noted + ended, ROW)
         rows["time"] = time
@@ -297,6 +342,15 @@ class EventLog:
         rows["pair"][:noted], rows["pair"][noted:] = found.noted[:noted], found.ended[:ended]
         rows["values"][:noted] = found.values[:noted]
         self._rows.append(rows)
+
+    def _append_recent(self) -> None:
+        """Append the recent events."""
+        count = int(self.recent.count[0])
+        rows = np.zeros(count, ROW)
+        for name in ROW.names or ():
+            rows[name] = getattr(self.recent, name)[:count]
+        self._rows.append(rows)
+        self.recent.count[0] = 0
 
     @property
     def events(self) -> list[ContactEvent]:
@@ -314,6 +368,7 @@ class EventLog:
 
     def _table(self) -> np.ndarray:
         """All rows in one array."""
+        self._append_recent()
         self._rows = [np.concatenate(self._rows)]
         return self._rows[0]
 
@@ -324,4 +379,4 @@ class EventLog:
     def recall(self, memory: tuple[np.ndarray, np.ndarray]) -> None:
         """Take over what `memory` returned earlier."""
         self.touching, rows = memory
-        self._rows = [rows]
+        self._rows, self.recent.count[0] = [rows], 0

@@ -7,13 +7,14 @@ to Python.
 import math
 from collections.abc import Callable
 from functools import partial
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from ..collision.broad_phase import BroadPhase, fit_boxes, update_pairs
 from ..collision.contact_set import CARRIED_ON, QUERIES, SURVIVED, contact_geometry, empty_contacts
-from ..collision.narrow_phase import PIECE, detect_contacts, make_scratch
+from ..collision.narrow_phase import detect_contacts, make_scratch
 from ..collision.pairs import HIGH, STATUS_OK
 from ..collision.persistence import new_trace, store_impulses
 from ..crew import LEADER, Crew
@@ -43,21 +44,32 @@ from .contact_events import EventLog, list_events
 from .impulse_collisions import empty_collisions
 from .impulse_energy import EnergyScratch
 from .impulse_guard import PassageGuard, list_fast_pairs
-from .impulse_islands import RESIDUAL, UNSETTLED, recall_solve, remembered, solve_scratch
+from .impulse_islands import recall_solve, remembered, solve_scratch
 from .impulse_meeting import surfaces_of
 from .impulse_memory import memory_of, recall
 from .impulse_pressed import PressedPairs
-from .impulse_repair import deepest, past_contacts, repair_scratch
+from .impulse_progress import (
+    BEFORE,
+    BEYOND,
+    LEAST_CONTACTS,
+    LEAST_PAIRS,
+    MOST,
+    NOW,
+    RESIDUAL,
+    UNSETTLED,
+    WORST,
+)
+from .impulse_repair import DEEP, past_contacts, repair_scratch
 from .impulse_rest import count_lost
 from .impulse_settings import ImpulseSolver
 from .impulse_settle import IN_MOTION
 from .impulse_start import preload, start_at_rest
 from .packed_contacts import packed_contacts
 
-REPAIR_ROUNDS, DEEP = 60, 0.7  # what is deeper than this part of the tolerance is repaired
+REPAIR_ROUNDS = 60
 REPAIRED, IDLE_ROUNDS = 0.95, 6  # what is squeezed cannot be repaired: rounds that took no such part end it
 PAST = 64  # room for contacts of earlier rounds, for each body
-LEAST_SHARED = 1024  # contacts: the work of fewer is done before another thread has heard of it
+LONGEST = 0.1  # s that steps may take at one go: until then nothing stops them
 
 
 def build_pipeline(scene: Scene, settings: ImpulseSolver) -> tuple["ImpulsePipeline", np.ndarray]:
@@ -117,7 +129,7 @@ class ImpulsePipeline:
         self._stepping, self._moving, self._looking, self._repairing = (
             Sequence(self.runner) for _ in range(4)
         )
-        self.masses, self.time = body_masses(model, state), 0.0
+        self.masses, self.clock, self._pace = body_masses(model, state), np.zeros(2), LONGEST
         n = len(state.c)
         self.tolerance = min([settings.tolerance, *(RELATIVE_TOLERANCE * model.bound[mobile])])
         self.surfaces = surfaces_of(model.restitution, multiply, self.gravity_size, self.tolerance)
@@ -137,12 +149,11 @@ class ImpulsePipeline:
         self.reach_by_thread, self.own_reach = np.zeros((self.crew.threads, n)), np.zeros(n)
         self.reach, self.contacts, self.rows = self.reach_by_thread[LEADER], empty_contacts(n), empty_rows(n)
         self.solve = solve_scratch(packed_contacts(n, n), self.model.friction)
-        self.contact_count, self.beyond, self.worst = 0, 0.0, 0.0
+        self.contact_count, self.depth = 0, np.zeros(3)
         self.past = past_contacts(PAST * n)
         self._grow()
         self.solve.last_mean[:, :3], self.solve.last_mean[:, 3:] = state.v, state.w
         self.solve_report = np.zeros(4)
-        self.max_penetration = 0.0
         self.unresolved: list[tuple[float, int, float]] = []
         self.step_length, self.may_sleep = 0.0, False
         self.forgives = True  # some overlap of the start, as far as is known
@@ -190,14 +201,28 @@ class ImpulsePipeline:
         return self.runner.seconds
 
     @property
+    def time(self) -> float:
+        """Time since the start [s]."""
+        return float(self.clock[NOW])
+
+    @time.setter
+    def time(self, now: float) -> None:
+        self.clock[NOW] = now
+
+    @property
+    def max_penetration(self) -> float:
+        """The deepest that bodies were in each other after any step [m]."""
+        return float(self.depth[MOST])
+
+    @property
     def is_small(self) -> bool:
         """Whether the contacts are too few to share the work."""
-        return self.contact_count < LEAST_SHARED
+        return self.contact_count < LEAST_CONTACTS
 
     @property
     def has_many_pairs(self) -> bool:
         """Whether the pairs are enough to share the work."""
-        return bool(self.broad_phase.pairs.counter[HIGH] >= 2 * PIECE)
+        return bool(self.broad_phase.pairs.counter[HIGH] >= LEAST_PAIRS)
 
     @property
     def parts(self) -> int:
@@ -211,27 +236,40 @@ class ImpulsePipeline:
 
     # The step --------------------------------------------------------------------------------
 
-    def step(self, h: float) -> None:
-        """Advance the state by the time h [s]."""
+    def step(self, h: float, most: int = 1) -> int:
+        """Advance the state by the time h [s], once or more often.
+
+        Args:
+            most: So often at most; what many steps do at one go takes no longer than LONGEST.
+
+        Returns:
+            How often.
+        """
         self.may_sleep = self.settings.sleeping and h == self.step_length and self.time > 0.0
         if h != self.step_length:
             self.look_ahead(h)
         if self.time == 0.0:
             start_at_rest(self, h)
         self.log.make_room(len(self.broad_phase.pairs.collider))
+        begin, made = perf_counter(), 1
         if self._has_more_to_do():
             # A sequence holds the tables of its last run: one that seldom runs would hold old ones for long.
             moving = self._moving if self.paths.paths else Sequence(self.runner)
-            self._run(moving, partial(stages.of_a_step, self, h), h, self.contact_count)
-            self._end_step(moving, h)
+            self._run(moving, partial(stages.of_a_step, self, h), h)
+            self._end_step(h)
             self.put_pairs_in_order()
             self.look_ahead(h)
         else:
-            both = partial(stages.of_a_step_and_look_ahead, self, h)
-            self._run(self._stepping, both, h, self.contact_count)
-            self._end_step(self._stepping, h)
+            at_one_go = max(1, min(most, int(LONGEST / self._pace)))
+            if self.settings.sleeping and not self.may_sleep:
+                at_one_go = 1  # from the next step on some may
+            self._run(self._stepping, partial(stages.of_a_step_and_look_ahead, self, h), h, at_one_go)
             self._note_contacts(self._stepping)
+            self._note_unsettled(float(self.clock[BEFORE]))
+            made = self._stepping.passes
         self.repair_positions(h)
+        self._pace = (perf_counter() - begin) / made
+        return made
 
     def _has_more_to_do(self) -> bool:
         """Whether Python has something to do between a step and the next look ahead."""
@@ -242,10 +280,13 @@ class ImpulsePipeline:
         """Whether there is little room for more pairs or contact points."""
         return self.broad_phase.is_short or is_short(len(self.contacts.slot), self.contact_count)
 
-    def _run(self, sequence: Sequence, calls: Callable[[], stages.Calls], h: float, given: float) -> None:
+    def _run(self, sequence: Sequence, calls: Callable[[], stages.Calls], h: float, most: int = 1) -> None:
         """Go through the stages of a step of length h [s], and do what is left to Python where they halt."""
-        for kernel in sequence.run(partial(self._arguments_known, h), calls, given):
-            if kernel is list_fast_pairs:
+        known = partial(self._arguments_known, h)
+        for kernel in sequence.run(known, calls, self.contact_count, most, detect_contacts):
+            if kernel is list_events:  # for some of which there is no room
+                self.log.append(self.time + h)
+            elif kernel is list_fast_pairs:
                 self._stop_at_obstacles(sequence.result(kernel), h)
             elif kernel is count_lost:
                 self._raise_lost()
@@ -258,21 +299,18 @@ class ImpulsePipeline:
             else:
                 self._find_other_pairs(sequence, kernel)
 
-    def _end_step(self, sequence: Sequence, h: float) -> None:
+    def _end_step(self, h: float) -> None:
         """Note what a step has left, and that time has passed."""
-        self._note_unsettled()
+        self._note_unsettled(self.time)
         self.time += h
-        if sequence.result(list_events):
-            self.log.append(self.time)
         if self.forgives:
             allowance = self.broad_phase.pairs.allowance
             np.maximum(allowance - OVERLAP_SPEED * h, 0.0, out=allowance)
             self.forgives = bool(allowance.any())
 
     def _note_contacts(self, sequence: Sequence) -> None:
-        """Note how many contacts were found, and how deep they are."""
+        """Note how many contacts were found."""
         self.contact_count = sequence.result(detect_contacts)
-        self.beyond, self.worst = sequence.result(deepest)
 
     def _arguments_known(self, h: float) -> tuple:
         """What the arguments of the kernels follow from: while it is the same, they are the same objects."""
@@ -293,16 +331,17 @@ class ImpulsePipeline:
             preload(self, h)
         for call in stages.find_impulses(self, h, island_count):
             self.runner.do(call)
-        self._note_unsettled()
+        self._note_unsettled(self.time)
 
     def store_impulses(self) -> None:
         """Remember the impulses of the contacts with their pairs."""
         self.runner.do(stages.store(self, self.contact_count))
 
-    def _note_unsettled(self) -> None:
+    def _note_unsettled(self, time: float) -> None:
+        """Note what the last solve did not settle, in the step that begins at this time [s]."""
         report = self.solve_report
         if report[UNSETTLED]:
-            self.unresolved.append((self.time, int(report[UNSETTLED]), float(report[RESIDUAL])))
+            self.unresolved.append((time, int(report[UNSETTLED]), float(report[RESIDUAL])))
 
     def _stop_at_obstacles(self, found: int, h: float) -> None:
         with self._stage("guard"):
@@ -328,7 +367,7 @@ class ImpulsePipeline:
             self.plan_motion(h)
             self.broad_phase.update(self.state, self.reach)
         self._make_room()
-        self._run(self._looking, partial(stages.of_a_look_ahead, self, h), h, self.contact_count)
+        self._run(self._looking, partial(stages.of_a_look_ahead, self, h), h)
         self._note_contacts(self._looking)
 
     def _find_other_pairs(self, sequence: Sequence, kernel: Callable) -> None:
@@ -382,13 +421,14 @@ class ImpulsePipeline:
         least, idle = math.inf, 0
         self.past.count[:] = 0
         for _ in range(REPAIR_ROUNDS):
-            idle = 0 if self.beyond < REPAIRED * least else idle + 1
-            if self.beyond <= DEEP * self.tolerance or idle > IDLE_ROUNDS:
+            beyond = float(self.depth[BEYOND])
+            idle = 0 if beyond < REPAIRED * least else idle + 1
+            if beyond <= DEEP * self.tolerance or idle > IDLE_ROUNDS:
                 break
-            least = min(least, self.beyond)
+            least = min(least, beyond)
             self.move_apart(h)
-        self.max_penetration = max(self.max_penetration, self.worst)
-        if self.beyond > self.tolerance:
+        self.depth[MOST] = max(self.depth[MOST], self.depth[WORST])
+        if self.depth[BEYOND] > self.tolerance:
             self.pressed.note(
                 self.model.kind, self.contacts, self.contact_count, self.broad_phase.pairs.allowance,
                 self.tolerance, self.time,
@@ -396,7 +436,7 @@ class ImpulsePipeline:
 
     def move_apart(self, h: float) -> None:
         """Move overlapping bodies apart, and find the contacts that the coming step may then meet."""
-        self._run(self._repairing, partial(stages.of_a_repair, self, h), h, self.contact_count)
+        self._run(self._repairing, partial(stages.of_a_repair, self, h), h)
         self._note_contacts(self._repairing)
         if self.wake_touched(h):
             self.look_ahead(h)

@@ -13,6 +13,7 @@ from ..jit import inlined, inner, kernel, merged
 from ..tables import scratch_tables
 from .impulse_contacts import bend, gap_rate
 from .impulse_newton import NewtonScratch, newton_scratch, solve_island
+from .impulse_progress import NEWTON, RESIDUAL, SWEEPS, UNSETTLED
 from .impulse_rest import (
     REST_SPEED,
     copy_solution,
@@ -44,7 +45,6 @@ from .newton_limits import set_limits
 from .packed_contacts import PackedContacts
 
 OPEN, DONE, SWEEPS_ONLY = 0, 1, 2  # SolveScratch.outcome
-SWEEPS, NEWTON, UNSETTLED, RESIDUAL = 0, 1, 2, 3  # entries of a report
 
 
 class SolveScratch(NamedTuple):

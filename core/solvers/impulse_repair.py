@@ -18,7 +18,9 @@ from ..jit import inner, kernel
 from ..math3 import mat3, quat, vec3
 from ..tables import scratch_tables
 from .impulse_energy import kinetic_energy, slow_down
+from .impulse_progress import BEYOND, WORST
 
+DEEP, LEFT = 0.7, 0.25  # what is deeper than this part of the tolerance is repaired, and so much is left
 SWEEPS = 1000  # a light body pinched under a heavy one takes hundreds; it ends when none is left
 BLOCK = 64  # contacts of which one flag tells whether a sweep passes them by
 
@@ -125,15 +127,15 @@ def _normal_response(masses, contacts, c, n):
 
 
 @kernel
-def deepest(kind, body, separation, slot, count, allowance):
-    """Largest penetration of bodies that forces move, beyond what is forgiven, and in all [m]."""
+def deepest(kind, body, separation, slot, count, allowance, depth_out):
+    """Find the largest penetration of bodies that forces move, beyond what is forgiven, and in all [m]."""
     beyond, worst = 0.0, 0.0
     for c in range(count):
         if kind[body[c, 0]] != DYNAMIC and kind[body[c, 1]] != DYNAMIC:
             continue
         beyond = max(beyond, -separation[c] - allowance[slot[c]])
         worst = max(worst, -separation[c])
-    return beyond, worst
+    depth_out[BEYOND], depth_out[WORST] = beyond, worst
 
 
 class RepairScratch(NamedTuple):

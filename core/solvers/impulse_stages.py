@@ -15,7 +15,8 @@ from .impulse_guard import list_fast_pairs
 from .impulse_islands import NEWTON_ACCURACY, solve_contacts
 from .impulse_motion import advance_bodies
 from .impulse_prepare import prepare_contacts
-from .impulse_repair import add_past, deepest, project_positions
+from .impulse_progress import end_step
+from .impulse_repair import DEEP, LEFT, add_past, deepest, project_positions
 from .impulse_rest import REST_FORCE, count_lost, list_at_rest, settle_held
 from .impulse_squeezed import follow_mean
 
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     from .impulse import ImpulsePipeline
 
 REST_SINK, SINK = 0.002, 0.05
-LEFT = 0.25  # part of the tolerance that a repair leaves
 SOFTEST = 0.1  # compliance of a contact in units of its effective mass' inverse, where gravity is weak
 CONTACTS = Given()  # how many contacts there are
+FOUND = Result(detect_contacts)  # and how many the look ahead has found
 ISLANDS = Result(prepare_contacts)  # and islands
 WITH_PAST = Result(add_past)  # and contacts that a repair takes into account
 
@@ -132,16 +133,16 @@ def store(p: "ImpulsePipeline", count: int | Given = CONTACTS) -> KernelCall:
     )  # fmt: skip
 
 
-def note_events(p: "ImpulsePipeline", count: int | Given = CONTACTS) -> KernelCall:
+def note_events(p: "ImpulsePipeline", h: float, count: int | Given = CONTACTS) -> KernelCall:
     """Note which bodies began or ceased to touch in this step."""
     return KernelCall(
         "events", list_events,
         (
             p.contacts, p.rows.impulse, p.rows.collision, count, p.tolerance, p.colliders.body,
             p.broad_phase.pairs, len(p.names), p.log.has_compounds, p.log.persisting, p.state.c, p.plan.start,
-            p.log.touching, p.log.found,
+            p.clock, h, p.log.touching, p.log.found, p.log.recent,
         ),
-        shared=not p.is_small,
+        shared=not p.is_small, halts=NOT_ZERO,
     )  # fmt: skip
 
 
@@ -152,7 +153,7 @@ def of_a_step(p: "ImpulsePipeline", h: float) -> Calls:
         *find_impulses(p, h),
         *stop_early(p, h),
         *move(p, h),
-        note_events(p),
+        note_events(p, h),
     ]
 
 
@@ -162,8 +163,8 @@ def of_a_look_ahead(p: "ImpulsePipeline", h: float) -> Calls:
 
 
 def of_a_step_and_look_ahead(p: "ImpulsePipeline", h: float) -> Calls:
-    """Both, where nothing is to be done in between."""
-    return [*of_a_step(p, h), plan(p, h), *find_contacts(p)]
+    """Both, where nothing is to be done in between; tells whether something is before the next step."""
+    return [*of_a_step(p, h), *of_a_look_ahead(p, h), end(p, h)]
 
 
 def of_a_repair(p: "ImpulsePipeline", h: float) -> Calls:
@@ -222,7 +223,7 @@ def find_contacts(p: "ImpulsePipeline", kept: float = CARRIED) -> Calls:
             ),
             own=p.scratch, shared=p.has_many_pairs, halts=NEGATIVE,
         ),
-        measure_depth(p, Result(detect_contacts)),
+        measure_depth(p, FOUND),
     ]  # fmt: skip
 
 
@@ -232,6 +233,17 @@ def measure_depth(p: "ImpulsePipeline", count: int | Result) -> KernelCall:
         "repair", deepest,
         (
             p.model.kind, p.contacts.body, p.contacts.separation, p.contacts.slot, count,
-            p.broad_phase.pairs.allowance,
+            p.broad_phase.pairs.allowance, p.depth,
+        ),
+    )  # fmt: skip
+
+
+def end(p: "ImpulsePipeline", h: float, count: int | Result = FOUND) -> KernelCall:
+    """Note that a step is over."""
+    return KernelCall(
+        "integrate", end_step,
+        (
+            h, p.clock, p.depth, DEEP * p.tolerance, p.solve_report, p.contacts.slot, count,
+            p.broad_phase.pairs, p.is_small, p.has_many_pairs,
         ),
     )  # fmt: skip

@@ -22,7 +22,7 @@ from topple.crew import (
     wait_for_all,
 )
 from topple.jit import RUNS_AS_PYTHON, kernel
-from topple.sequence import ALWAYS, NEGATIVE, NOT_ZERO, Given, KernelCall, Result, Runner, Sequence
+from topple.sequence import ALWAYS, NEGATIVE, NEVER, NOT_ZERO, Given, KernelCall, Result, Runner, Sequence
 
 PIECES = np.int64(8)
 
@@ -47,6 +47,20 @@ def take(left):
     """One less is left; returns a negative number while any is."""
     left[0] -= 1
     return -left[0]
+
+
+@kernel
+def count_on(number, made):
+    """One more pass is made, of which the number is noted; returns the number of the next."""
+    made[0] += 1
+    made[1] = number
+    return number + 1
+
+
+@kernel
+def is_past(number, last):
+    """Whether a number is past the last."""
+    return np.int64(number > last)
 
 
 @kernel
@@ -164,6 +178,33 @@ def test_calls_again_until_it_is_done(runs):
         assert left[0] == 0
     assert len(calls_made) == 4 + 2
     assert numbers.tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("most", "last", "halts", "made"),
+    [(3, 9, NEVER, 3), (10, 5, NEVER, 5), (1, 9, NEVER, 1), (10, 9, ALWAYS, 1)],
+    ids=["as many as may be", "until the last says no", "one", "no more after a halt"],
+)
+@pytest.mark.skipif(RUNS_AS_PYTHON, reason="each is a run of its own in this mode")
+def test_passes_follow_each_other(monkeypatch, most, last, halts, made):
+    monkeypatch.setattr(sequence, "ENOUGH", 1)
+    passes, counted = Sequence(Runner(Crew(1))), np.zeros(2, np.int64)
+
+    def calls():
+        return [
+            KernelCall("a", count_on, (Given(), counted), halts=halts),
+            KernelCall("a", is_past, (Result(count_on), last)),
+        ]
+
+    list(passes.run(lambda: 0, calls, 7, most, count_on))
+    assert passes.passes == 1  # called by Python
+    assert counted.tolist() == [1, 7]
+    for _ in range(2):
+        counted[:] = 0
+        list(passes.run(lambda: 0, calls, 1, most, count_on))
+        assert counted.tolist() == [made, made]
+        assert passes.passes == made
+        assert passes.result(count_on) == made + 1
 
 
 def test_takes_others_when_told(runs):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scenes
 import topple
-from topple import tables
+from topple import sequence, tables
 
 STEP = 1e-3  # [s]
 WARM_STEPS, STEPS = 2500, 1000
@@ -41,6 +41,7 @@ def test_a_thousand_steps_keep_nothing(scene, sleeping, moves, figure, monkeypat
     for more contacts than ever come, so that no table grows: that is for contacts, not for steps. What is
     left is at most a few Python numbers that took the place of others: one kB is a byte a step.
     """
+    monkeypatch.setattr(sequence, "ENOUGH", 1)  # a sequence makes its frames once, which may be late
     monkeypatch.setattr(tables, "LARGE", np.inf)  # what has pages of its own is not traced
     simulation = topple.Simulation(scene, topple.ImpulseSolver(time_step=STEP, sleeping=sleeping))
     pipeline = simulation._pipeline

@@ -1,0 +1,38 @@
+"""Many steps at one go are the same as each by itself, to the bit, whatever Python has to do in between."""
+
+import pytest
+import scenes
+import topple
+from topple.jit import RUNS_AS_PYTHON
+from topple.solvers import contact_events
+from topple.solvers.impulse_progress import LEAST_CONTACTS
+
+FRAME, FRAMES, STEPS = 0.2, 6, 48  # [s], steps of a frame
+
+
+def everything(simulation):
+    """All that a run shows."""
+    report = simulation.report
+    arrays = [array.tobytes() for array in (*simulation.state, *simulation.contacts)]
+    return arrays, simulation.events, report.max_penetration, report.unresolved, simulation.time
+
+
+@pytest.mark.skipif(RUNS_AS_PYTHON, reason="each step is called by itself in this mode")
+@pytest.mark.parametrize("event_impulse", [None, 0.1], ids=["who touches", "and who presses"])
+@pytest.mark.parametrize("room", [8, contact_events.RECENT])
+def test_at_one_go(monkeypatch, event_impulse, room):
+    """Cubes in a funnel: tables grow, bodies are put right, and sweeps end before they have settled."""
+    monkeypatch.setattr(contact_events, "RECENT", room)
+    solver = topple.ImpulseSolver(event_impulse=event_impulse, max_iterations=1)
+    at_one_go, one_by_one = (topple.Simulation(scenes.funnel(levels=3), solver) for _ in range(2))
+    for _ in range(FRAMES):
+        at_one_go.advance(FRAME)
+        for _ in range(STEPS):
+            assert one_by_one._pipeline.step(FRAME / STEPS) == 1
+    pipeline = at_one_go._pipeline
+    assert pipeline._stepping._runs < FRAMES * STEPS / 2  # or this shows nothing
+    assert pipeline.unresolved
+    assert pipeline._repairing._runs > 0
+    assert pipeline.contact_count > LEAST_CONTACTS
+    assert len(pipeline.log.events) > contact_events.RECENT
+    assert everything(at_one_go) == everything(one_by_one)
