@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .kernel_entry import Entry, entry_of, is_compiled_kernel
+from .kernel_entry import Entry, Packed, entry_of, is_compiled_kernel
 
+WORD = 8  # bytes
 ENOUGH = 32  # calls after which a frame is worth its making (0.6 ms)
 
 
@@ -66,16 +67,18 @@ class FramedKernel:
         self._words = np.zeros(entry.size, np.int64) if words is None else words
         self._held: list[Any] = [self] * len(entry.kinds)  # the arguments that are written there
         self._integers, self._reals = self._words.data, self._words.view(float).data
+        self._bytes = self._integers.cast("B")
         self.code, self.address = entry.address, self._words.ctypes.data
 
-    def fill(self, arguments: tuple) -> None:
-        """Write the arguments that are not there yet."""
-        held = self._held
+    def fill(self, arguments: tuple, packed: Packed | None = None) -> None:
+        """Write the arguments that are not there yet; see `Entry.pack` for `packed`."""
+        held, first = self._held, self._entry.first
+        packed = {} if packed is None else packed
         if len(arguments) != len(held):
             raise TypeError(f"{self._entry.name} takes {len(held)} arguments, not {len(arguments)}")
         for k, value in enumerate(arguments):
             if value is not held[k]:
-                self._entry.write(k, value, self._integers, self._reals)
+                self._bytes[WORD * first[k] : WORD * first[k + 1]] = self._entry.pack(k, value, packed)
                 held[k] = value
 
     def run(self) -> Any:

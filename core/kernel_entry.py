@@ -3,14 +3,15 @@
 import ctypes
 import functools
 import itertools
-import operator
 import pickle
+import struct
 from collections.abc import Callable
 from typing import Any
 
 from .frame_entry import entry_name
 from .jit import Dispatcher, as_dtype, typeof, types
 
+Packed = dict[tuple[int, int], bytes]  # the words of a value, by its id and that of its type
 NO_ERROR = (0, -2)  # what numba's functions return: with a result, or with none
 
 
@@ -24,19 +25,25 @@ class Entry:
     def __init__(self, name: str, kinds: tuple, result: Any, address: int) -> None:
         """For a kernel of arguments and a result of these types; see `entry_of`."""
         self.name, self.kinds, self._read = name, kinds, _reader(result)
-        self._writers = [_writer(name, kind) for kind in kinds]
+        self._packers = [_packer(kind) for kind in kinds]
         self.first = [0, *itertools.accumulate(map(_word_count, kinds))]
         self.size = self.first[-1] + 1 + _word_count(result)
         self.address = address
         self._run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(address)
 
-    def write(self, k: int, value: Any, integers: memoryview, reals: memoryview) -> None:
-        """Write argument `k` into the frame, which both views show.
+    def pack(self, k: int, value: Any, packed: Packed) -> bytes:
+        """The words of argument `k`.
+
+        Args:
+            packed: What was packed before of values that still are what they were.
 
         Raises:
             TypeError: The value is of another type.
         """
-        self._writers[k](self.first[k], value, integers, reals)
+        try:
+            return self._packers[k](value, packed)
+        except (TypeError, struct.error) as error:
+            raise TypeError(f"{self.name} takes {self.kinds[k]}, not {typeof(value)}") from error
 
     def run(self, address: int, integers: memoryview, reals: memoryview) -> Any:
         """Call the kernel with the arguments in the frame at this address; what it raises is raised."""
@@ -77,35 +84,45 @@ def is_compiled_kernel(function: Callable) -> bool:
     return isinstance(function, Dispatcher)
 
 
-def _writer(name: str, kind: Any) -> Callable[[int, Any, Any, Any], None]:
-    """What writes an argument of this type into a frame's integers and numbers, from a place on."""
+def _packer(kind: Any) -> Callable[[Any, Packed], bytes]:
+    """What packs an argument of this type."""
     parts = _parts(kind)
     if parts is not None:
-        writers = [_writer(name, part) for part in parts]
-        first = list(itertools.accumulate(map(_word_count, parts), initial=0))[:-1]
+        packers = [_packer(part) for part in parts]
 
-        def write_tuple(at: int, value: Any, integers: Any, reals: Any) -> None:
-            for write, place, item in zip(writers, first, value, strict=True):
-                write(at + place, item, integers, reals)
+        def pack_tuple(value: Any, packed: Packed) -> bytes:
+            return b"".join([pack(item, packed) for pack, item in zip(packers, value, strict=True)])
 
-        return write_tuple
+        return _once(kind, pack_tuple)
     if isinstance(kind, types.Array):
         number, ndim = as_dtype(kind.dtype).num, kind.ndim
+        pack_words = struct.Struct(f"{_word_count(kind)}q").pack
 
-        def write_array(at: int, value: Any, integers: Any, reals: Any) -> None:
+        def pack_array(value: Any, packed: Packed) -> bytes:
             if not (value.dtype.num == number and value.ndim == ndim and value.flags.c_contiguous):
-                raise TypeError(f"{name} takes {kind}, not {typeof(value)}")
+                raise TypeError(kind)
             address = value.__array_interface__["data"][0]
             # Neither owner nor parent: kernels count no references.
-            for word in (0, 0, value.size, value.itemsize, address, *value.shape, *value.strides):
-                integers[at] = word
-                at += 1
+            return pack_words(0, 0, value.size, value.itemsize, address, *value.shape, *value.strides)
 
-        return write_array
-    if isinstance(kind, types.Float):
-        return lambda at, value, integers, reals: operator.setitem(reals, at, value)
-    number_of = bool if isinstance(kind, types.Boolean) else operator.index
-    return lambda at, value, integers, reals: operator.setitem(integers, at, number_of(value))
+        return _once(kind, pack_array)
+    pack_number = struct.Struct("d" if isinstance(kind, types.Float) else "q").pack
+    if isinstance(kind, types.Boolean):
+        return lambda value, packed: pack_number(bool(value))
+    return lambda value, packed: pack_number(value)
+
+
+def _once(kind: Any, pack: Callable[[Any, Packed], bytes]) -> Callable[[Any, Packed], bytes]:
+    """What packs a value of this type where that has not been done."""
+
+    def pack_once(value: Any, packed: Packed) -> bytes:
+        key = id(value), id(kind)
+        words = packed.get(key)
+        if words is None:
+            words = packed[key] = pack(value, packed)
+        return words
+
+    return pack_once
 
 
 def _reader(kind: Any) -> Callable[[Any, Any, int], Any]:

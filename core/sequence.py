@@ -18,7 +18,7 @@ import numpy as np
 from .calls import FramedKernel
 from .crew import FAILED, IN, LEADER, OVER, UP, Board, Crew
 from .jit import RUNS_AS_PYTHON, call_address, clock, inlined, inner, kernel, load_word, pause, store_word
-from .kernel_entry import entry_of
+from .kernel_entry import Packed, entry_of
 from .report import Stage
 
 ENOUGH = 32  # runs after which frames are worth their making (10 ms)
@@ -308,7 +308,7 @@ class _Frames:
 
     def fill(self, calls: list[KernelCall]) -> None:
         """Write the arguments that are not there yet."""
-        crew, links = self._runner.crew, [(0, 0)]
+        crew, links, packed = self._runner.crew, [(0, 0)], Packed()
         crew.wait_for_late()
         table = np.zeros((len(calls), COLUMNS), np.int64)
         theirs = np.zeros((len(calls), crew.threads), np.int64)
@@ -320,9 +320,9 @@ class _Frames:
             row[SHARED] = mine[1].address if call.shared else 0
             row[SHARED_RESULT] = self._first[k, 1] + mine[1].result_place
             row[FIRST_LINK] = len(links)
-            links += self._fill(k, 0, call, LEADER, crew.alone_board)
+            links += self._fill(k, 0, call, LEADER, crew.alone_board, packed)
             for number in range(crew.threads if call.shared else 0):
-                links += self._fill(k, 1 + number, call, np.int64(number), crew.shared_board)
+                links += self._fill(k, 1 + number, call, np.int64(number), crew.shared_board, packed)
                 theirs[k, number] = mine[1 + number].address
             row[LAST_LINK] = len(links)
         self.shared = [call.kernel for call in calls if call.shared]
@@ -334,10 +334,12 @@ class _Frames:
             self._run = FramedKernel(entry_of(run_calls, arguments))
         self._run.fill(arguments)
 
-    def _fill(self, k: int, column: int, call: KernelCall, number: np.int64, board: Board) -> list[tuple]:
+    def _fill(
+        self, k: int, column: int, call: KernelCall, number: np.int64, board: Board, packed: Packed
+    ) -> list[tuple]:
         """Write one frame's arguments; returns which words go where before a call."""
         framed, first = self._framed[k][column], int(self._first[k, column])
-        framed.fill(self._arguments(call, number, board))
+        framed.fill(self._arguments(call, number, board), packed)
         return [
             (self._source(argument), first + framed.place(j))
             for j, argument in enumerate(call.arguments)
