@@ -65,7 +65,8 @@ class FramedKernel:
         """Empty; in these words, `entry.size` many, or in some of its own."""
         self._entry = entry
         self._words = np.zeros(entry.size, np.int64) if words is None else words
-        self._held: list[Any] = [self] * len(entry.kinds)  # the arguments that are written there
+        # The arguments that are written there; none is this.
+        self._held: list[Any] = [self] * len(entry.kinds)
         self._integers, self._reals = self._words.data, self._words.view(float).data
         self._bytes = self._integers.cast("B")
         self.code, self.address = entry.address, self._words.ctypes.data
@@ -80,6 +81,10 @@ class FramedKernel:
             if value is not held[k]:
                 self._bytes[WORD * first[k] : WORD * first[k + 1]] = self._entry.pack(k, value, packed)
                 held[k] = value
+
+    def forget(self) -> None:
+        """Let go of the arguments."""
+        self._held = [self] * len(self._held)
 
     def run(self) -> Any:
         """Call the kernel."""

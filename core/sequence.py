@@ -8,6 +8,7 @@ A number that differs from run to run, or that one kernel finds for others, is c
 there; where Python has something to do, it halts.
 """
 
+import itertools
 import time
 from collections.abc import Callable, Hashable, Iterator
 from collections.abc import Sequence as SequenceOf
@@ -28,8 +29,9 @@ NEVER, ALWAYS, NOT_ZERO, NEGATIVE = range(4)
 # the words of their results, and of the result that is a condition; when to halt, and the links.
 CODE, FRAME, SHARED, RESULT, SHARED_RESULT, CONDITION, HALTS, FIRST_LINK, LAST_LINK, COLUMNS = range(10)
 # The first words: the call to begin with; whether the crew has gathered, or was in what failed; the number
-# that is given; how many passes are left, the one at hand included; the word with the number for the next.
-BEGIN, WITH_CREW, NUMBER, PASSES, NEXT_NUMBER, FIRST_FRAME = range(6)
+# that is given; how many passes are left, the one at hand included; the word with the number for the next;
+# the call after which it halts in any case.
+BEGIN, WITH_CREW, NUMBER, PASSES, NEXT_NUMBER, HALT, FIRST_FRAME = range(7)
 PATIENCE = 300  # looks (some 10 us) for which the leader waits until the others have left the last kernel
 
 
@@ -153,7 +155,7 @@ def run_calls(table, link, theirs, word, ticks, notice, address, alone, shared):
             if failed:
                 word[WITH_CREW] = shares
                 return -1 - k
-            if _halts(call[HALTS], word[call[RESULT]]):
+            if k == word[HALT] or _halts(call[HALTS], word[call[RESULT]]):
                 return k
         k += 1
         if k == table.shape[0] and word[PASSES] > 1 and word[call[RESULT]] == 0:
@@ -175,7 +177,7 @@ class Sequence:
     def __init__(self, runner: Runner) -> None:
         """Begin with none."""
         self._runner, self._runs, self.passes = runner, 0, 0
-        self._key: Hashable = None
+        self.key: Any = None  # of the last run
         self._calls: list[KernelCall] = []
         self._results: dict[Callable, Any] = {}
         self._frames: _Frames | None = None
@@ -191,6 +193,7 @@ class Sequence:
         given: float,
         most: int = 1,
         next_given: Callable | None = None,
+        halt: Callable | None = None,
     ) -> Iterator[Callable]:
         """Call them; yields each kernel after which it halts.
 
@@ -203,21 +206,22 @@ class Sequence:
             given: What `Given` stands for; always of one type.
             most: How many passes to make at most.
             next_given: The kernel whose result is what `Given` stands for in the next of them.
+            halt: The kernel after which it halts in any case, if it is among them.
         """
         self._runs += 1
         self._is_framed = not RUNS_AS_PYTHON and self._runs > ENOUGH
         self._take(key, calls)
-        self._begin(given, most, next_given)
+        self._begin(given, most, next_given, halt)
         k = 0
         while k < len(self._calls):
-            k = self._go_on(k, given)
+            k = self._go_on(k, given, halt)
             if k < len(self._calls):
                 self._again = False
                 yield self._calls[k].kernel
                 self._take(key, calls)
                 k += not self._again
 
-    def _begin(self, given: float, most: int, next_given: Callable | None) -> None:
+    def _begin(self, given: float, most: int, next_given: Callable | None, halt: Callable | None) -> None:
         """Get ready for so many passes."""
         self.passes = 1
         if not self._is_framed:
@@ -225,11 +229,17 @@ class Sequence:
         if self._frames is None:
             self._runner.crew.forget()
             self._frames = _Frames(self._runner, self._calls, self._results, given)
-        self._frames.begin(given, most, next_given)
+        self._frames.begin(given, most, next_given, halt)
 
     def call_again(self) -> None:
         """Have the kernel after which it has halted called once more."""
         self._again = True
+
+    def forget(self) -> None:
+        """Let go of the arguments of the last run."""
+        self.key, self._calls = None, []
+        if self._frames is not None:
+            self._frames.forget()
 
     def result(self, kernel: Callable) -> Any:
         """What a kernel returned in the last run."""
@@ -245,12 +255,12 @@ class Sequence:
     def _take(self, key: Callable[[], Hashable], calls: Callable[[], list[KernelCall]]) -> None:
         """Take the arguments, where others have come."""
         now = key()
-        if now != self._key:
-            self._key, self._calls = now, calls()
+        if now != self.key:
+            self.key, self._calls = now, calls()
             if self._frames is not None:
                 self._frames.fill(self._calls)
 
-    def _go_on_in_python(self, first: int, given: float) -> int:
+    def _go_on_in_python(self, first: int, given: float, halt: Callable | None) -> int:
         """Make the calls from one on; returns after which Python has something to do, or their number."""
         results = self._results
         for k, call in enumerate(self._calls[first:], first):
@@ -259,14 +269,14 @@ class Sequence:
                 continue
             arguments = tuple(_value(argument, results, given) for argument in call.arguments)
             results[call.kernel] = self._runner.do(call._replace(arguments=arguments))
-            if _halts_in_python(call.halts, results[call.kernel]):
+            if call.kernel is halt or _halts_in_python(call.halts, results[call.kernel]):
                 return k
         return len(self._calls)
 
-    def _go_on(self, first: int, given: float) -> int:
+    def _go_on(self, first: int, given: float, halt: Callable | None) -> int:
         """The same in machine code, where it has its frames."""
         if not self._is_framed or self._frames is None:
-            return self._go_on_in_python(first, given)
+            return self._go_on_in_python(first, given, halt)
         last, self.passes = self._frames.run(first)
         return last
 
@@ -334,6 +344,12 @@ class _Frames:
             self._run = FramedKernel(entry_of(run_calls, arguments))
         self._run.fill(arguments)
 
+    def forget(self) -> None:
+        """Let go of all arguments."""
+        self._runner.crew.wait_for_late()
+        for framed in itertools.chain(*self._framed):
+            framed.forget()
+
     def _fill(
         self, k: int, column: int, call: KernelCall, number: np.int64, board: Board, packed: Packed
     ) -> list[tuple]:
@@ -362,13 +378,14 @@ class _Frames:
         k = self._row[kernel]
         return int(self._first[k, 0]) + self._framed[k][0].result_place
 
-    def begin(self, given: float, most: int, next_given: Callable | None) -> None:
+    def begin(self, given: float, most: int, next_given: Callable | None, halt: Callable | None) -> None:
         """Get ready for so many passes; see `Sequence.run`."""
         integers, self._most = self._integers, most
         (self._reals if isinstance(given, float) else integers)[NUMBER] = given
         integers[PASSES] = most
         if most > 1 and next_given is not None:
             integers[NEXT_NUMBER] = self._result_word(next_given)
+        integers[HALT] = -1 if halt is None else self._row.get(halt, -1)
 
     def run(self, first: int) -> tuple[int, int]:
         """Make the calls from one on.

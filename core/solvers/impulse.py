@@ -126,9 +126,9 @@ class ImpulsePipeline:
         self.names = names
         self.crew = Crew(settings.threads)
         self.runner = Runner(self.crew)
-        self._stepping, self._moving, self._looking, self._repairing = (
-            Sequence(self.runner) for _ in range(4)
-        )
+        self._sequences = [Sequence(self.runner) for _ in range(4)]
+        self._stepping, self._moving, self._looking, self._repairing = self._sequences
+        self._tables: tuple[int, ...] = ()
         self.masses, self.clock, self._pace = body_masses(model, state), np.zeros(2), LONGEST
         n = len(state.c)
         self.tolerance = min([settings.tolerance, *(RELATIVE_TOLERANCE * model.bound[mobile])])
@@ -196,7 +196,7 @@ class ImpulsePipeline:
     @property
     def stage_seconds(self) -> dict[str, float]:
         """Wall-clock seconds spent in each named stage so far."""
-        for sequence in (self._stepping, self._moving, self._looking, self._repairing):
+        for sequence in self._sequences:
             sequence.add_times()
         return self.runner.seconds
 
@@ -252,12 +252,9 @@ class ImpulsePipeline:
             start_at_rest(self, h)
         self.log.make_room(len(self.broad_phase.pairs.collider))
         begin, made = perf_counter(), 1
-        if self._has_more_to_do():
-            # A sequence holds the tables of its last run: one that seldom runs would hold old ones for long.
-            moving = self._moving if self.paths.paths else Sequence(self.runner)
-            self._run(moving, partial(stages.of_a_step, self, h), h)
+        if self.paths.paths or self.forgives:
+            self._run(self._moving, partial(stages.of_a_step, self, h), h)
             self._end_step(h)
-            self.put_pairs_in_order()
             self.look_ahead(h)
         else:
             at_one_go = max(1, min(most, int(LONGEST / self._pace)))
@@ -271,10 +268,6 @@ class ImpulsePipeline:
         self._pace = (perf_counter() - begin) / made
         return made
 
-    def _has_more_to_do(self) -> bool:
-        """Whether Python has something to do between a step and the next look ahead."""
-        return bool(self.paths.paths) or self.forgives or self._is_short or self.broad_phase.is_out_of_order
-
     @property
     def _is_short(self) -> bool:
         """Whether there is little room for more pairs or contact points."""
@@ -282,10 +275,14 @@ class ImpulsePipeline:
 
     def _run(self, sequence: Sequence, calls: Callable[[], stages.Calls], h: float, most: int = 1) -> None:
         """Go through the stages of a step of length h [s], and do what is left to Python where they halt."""
+        self._let_go_of_old_tables()
         known = partial(self._arguments_known, h)
-        for kernel in sequence.run(known, calls, self.contact_count, most, detect_contacts):
-            if kernel is list_events:  # for some of which there is no room
-                self.log.append(self.time + h)
+        tidy_up = list_events if self._is_short or self.broad_phase.is_out_of_order else None
+        for kernel in sequence.run(known, calls, self.contact_count, most, detect_contacts, tidy_up):
+            if kernel is list_events:
+                if sequence.result(kernel):  # for so many there is no room
+                    self.log.append(self.time + h)
+                self._tidy_up()
             elif kernel is list_fast_pairs:
                 self._stop_at_obstacles(sequence.result(kernel), h)
             elif kernel is count_lost:
@@ -314,12 +311,25 @@ class ImpulsePipeline:
 
     def _arguments_known(self, h: float) -> tuple:
         """What the arguments of the kernels follow from: while it is the same, they are the same objects."""
+        return self._tables_known(), h, self.may_sleep, self.forgives, self.is_small, self.has_many_pairs
+
+    def _tables_known(self) -> tuple[int, ...]:
+        """The same of the objects that are replaced in time."""
         pairs = self.broad_phase.pairs
         replaced = (
             self.contacts, self.geometry, self.rows, self.solve, self.plan, self.trace, pairs,
             self.broad_phase.boxes, self.log.found, self.log.touching, self.guard.fast, self.equilibrium,
         )  # fmt: skip
-        return (h, self.may_sleep, self.forgives, self.is_small, self.has_many_pairs, *map(id, replaced))
+        return tuple(map(id, replaced))
+
+    def _let_go_of_old_tables(self) -> None:
+        """Have sequences that have not run since tables grew let go of those that were there before."""
+        now = self._tables_known()
+        if now != self._tables:
+            self._tables = now
+            for sequence in self._sequences:
+                if sequence.key and sequence.key[0] != now:
+                    sequence.forget()
 
     def prepare_contacts(self, h: float) -> int:
         """Group the contacts by island, fill their rows, let last impulses act; the number of islands."""
@@ -347,13 +357,17 @@ class ImpulsePipeline:
         with self._stage("guard"):
             self.guard.stop_at_obstacles(found, self.state, self.broad_phase.pairs, h, self.plan.mean)
 
-    def put_pairs_in_order(self) -> None:
-        """Give pairs other slots where many came or went: what is read together is to lie together."""
+    def _tidy_up(self) -> None:
+        """Between a step and the look ahead: put pairs in order, and make room where there is little.
+
+        Pairs get other slots where many came or went: what is read together is to lie together.
+        """
         with self._stage("broad phase"):
             slots = self.broad_phase.put_in_order()
             if slots is not None:
                 self.contacts.look[:], self.rows.slot[:] = -1, -1
                 self.log.renumber(slots)
+        self._make_room()
 
     def look_ahead(self, h: float) -> None:
         """Plan the coming step as free motion and find the contacts it may meet."""

@@ -164,6 +164,21 @@ def test_halts_where_there_is_something_to_do(runs, most):
     assert runs.result(refuse) == (2 if most < 5 else 0)
 
 
+def test_halts_where_it_is_told_to(runs):
+    numbers = np.zeros(5)
+
+    def calls():
+        return [KernelCall("a", fill, (numbers, 1.0)), KernelCall("a", add, (numbers, 5, 5))]
+
+    for halt in (fill, weigh, None, fill):
+        found = []
+        for kernel_found in runs.run(lambda: 0, calls, 0, halt=halt):
+            found.append(kernel_found)
+            assert numbers.tolist() == [1.0] * 5
+        assert found == ([fill] if halt is fill else [])
+        assert numbers.tolist() == [2.0] * 5
+
+
 def test_calls_again_until_it_is_done(runs):
     left, numbers, calls_made = np.array([5]), np.zeros(2), []
 
