@@ -68,7 +68,7 @@ from .packed_contacts import packed_contacts
 
 REPAIR_ROUNDS = 60
 REPAIRED, IDLE_ROUNDS = 0.95, 6  # what is squeezed cannot be repaired: rounds that took no such part end it
-PAST = 64  # room for contacts of earlier rounds, for each body
+PAST, PAST_OF_BODY = 4096, 8  # room for contacts of earlier rounds, and for each body
 LONGEST = 0.1  # s that steps may take at one go: until then nothing stops them
 
 
@@ -150,7 +150,7 @@ class ImpulsePipeline:
         self.reach, self.contacts, self.rows = self.reach_by_thread[LEADER], empty_contacts(n), empty_rows(n)
         self.solve = solve_scratch(packed_contacts(n, n), self.model.friction)
         self.contact_count, self.depth = 0, np.zeros(3)
-        self.past = past_contacts(PAST * n)
+        self.past = past_contacts(PAST + PAST_OF_BODY * n)
         self._grow()
         self.solve.last_mean[:, :3], self.solve.last_mean[:, 3:] = state.v, state.w
         self.solve_report = np.zeros(4)
