@@ -292,7 +292,7 @@ def compile_kernels_only() -> None:
 
 
 def _shorten_ways_of_numba() -> None:
-    """Spare what numba does again and again: a fifth of the time."""
+    """Spare what numba does again and again: a sixth of the time."""
     config: Any = targetconfig.TargetConfig
     context: Any = cpu.CPUContext
 
