@@ -8,7 +8,7 @@ import topple
 from scenes.shapes import random_turn
 from scipy.spatial.transform import Rotation
 from topple import sequence
-from topple.collision.contact_set import QUERIES, SURVIVED
+from topple.collision.contact_set import CARRIED_ON, QUERIES, SURVIVED
 from topple.collision.narrow_phase import FLAT
 from topple.simulation import Simulation
 from topple.solvers import impulse_stages
@@ -52,8 +52,9 @@ def place_body(pipeline, body, place, turn):
     pipeline.state.R[body] = (turn * axes).as_matrix().ravel()
     pipeline.reach[:] = REACH
     looking = sequence.Sequence(pipeline.runner)
-    pipeline._run(looking, partial(impulse_stages.find_contacts, pipeline), STEP, LOOK_AT_ALL)
+    pipeline._run(looking, partial(impulse_stages.find_contacts, pipeline, LOOK_AT_ALL), STEP)
     pipeline._note_contacts(looking)
+    assert pipeline.contacts.counter[CARRIED_ON] == 0  # it was looked at
 
 
 def slide(a, b, gap, rng):

@@ -11,7 +11,8 @@ from topple.dynamics.contact_rows import PUSH
 from topple.dynamics.packed_rows import K_N, K_T, WIDTH, friction_step, normal_step
 from topple.jit import kernel
 from topple.solvers.impulse import ImpulsePipeline, build_pipeline
-from topple.solvers.impulse_islands import NEWTON, UNSETTLED, solve_contacts
+from topple.solvers.impulse_islands import solve_contacts
+from topple.solvers.impulse_progress import NEWTON, UNSETTLED
 from topple.solvers.packed_contacts import pack_contact
 
 STEP = 1.0 / 240.0  # [s]
