@@ -236,7 +236,7 @@ def _depth_in(surface: Surface, solid: Solid, low: Array, high: Array) -> float:
     """How deep a solid with these bounds reaches through a surface [m]."""
     if solid.is_plane:
         return 0.0
-    middle = 0.5 * (low + high) if len(solid.normals) == 0 else solid.vertices.mean(axis=0)
+    middle = solid.vertices.mean(axis=0)  # inside, where the middle of a tilted cone's box may not be
     size = 0.5 * float(np.linalg.norm(high - low))
     vertices = solid.vertices if len(solid.normals) else np.zeros((0, 3))
     return surface_depth(surface.near(low, high), middle, size, vertices, solid.supports, solid.depth_of)

@@ -52,7 +52,7 @@ def surface_depth(
     Args:
         surface: The triangles near the solid.
         middle: A point inside the solid, shape (3,).
-        size: Of the solid [m].
+        size: Half of the diagonal of its box [m].
         vertices: Of a polyhedron, none for round solids, shape (v, 3).
         support: Farthest point of the solid along each direction (k, 3).
         inside: How deep a point (3,) lies in the solid [m], 0 or less outside.
@@ -74,7 +74,7 @@ def surface_depth(
             if _holds(corners[k], normal[k], foot):
                 depth = max(depth, float(below))
     for point in _points_on_sides(corners, 2.0 * size / SAMPLES):
-        if np.linalg.norm(point - middle) <= size:
+        if np.linalg.norm(point - middle) <= 2.0 * size:
             depth = max(depth, inside(point))
     return depth
 

@@ -87,7 +87,8 @@ class Solid:
         best = reach.argmax(axis=1)
         points = self.vertices[best] + self.radius * directions
         if self.discs:
-            unit = across / np.where(width > 0, width, 1.0)[:, None]
+            # Along the axis what is left across it is round-off, at no right angle to it: take the centre.
+            unit = np.where(width > 1e-8, 1.0 / np.maximum(width, 1e-8), 0.0)[:, None] * across
             points = points + np.array(self.discs)[best][:, None] * unit
         return points
 

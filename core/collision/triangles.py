@@ -24,9 +24,11 @@ from .separating_plane import FACE_B, NO_WITNESS
 LEAN_TOLERANCE = 1e-4  # [rad] sides that bend less are flat: more than coordinates of 32 bits make of it
 UPRIGHT = 1.0 - 0.5 * LEAN_TOLERANCE**2  # cosine of a normal that leans by less
 SAME_HEIGHT = 1e-5  # corners whose heights differ by less of the side's length touch together
+STEEPEST = 1.4  # [rad] bend of a valley that counts as one at most
 # A contact that gets the triangle's normal against its own must not be deeper than this part of the
 # body's size: a body that lies over a sheet's border is not pushed off sideways.
-SHALLOW = 0.02
+# Or than this many times what is deepest along its own.
+SHALLOW, NEARLY_AS_DEEP = 0.02, 2.0
 
 
 @inlined
@@ -52,6 +54,32 @@ def _room(shapes, s, p):
         out = _outward(shapes, s, n, k)
         room = min(room, vec3.dot(out, vec3.subtract(_corner(shapes, s, k), p)))
     return room
+
+
+@inner
+def _is_under(shapes, s, p, depth, back, size):
+    """Whether a point that is so deep below triangle s is under it, or under a valley beside it.
+
+    Below the bottom of a valley a point is under neither of its sides; both keep it out.
+
+    Args:
+        p: In the triangle's frame.
+        back: See `_may_lean`.
+    """
+    first = shapes.loop_start[shapes.face_start[s]]
+    n = vec3.load(shapes.face_normal, shapes.face_start[s])
+    for k in range(3):
+        room = vec3.dot(_outward(shapes, s, n, k), vec3.subtract(_corner(shapes, s, k), p))
+        behind = shapes.lean[first + k, 1]
+        behind = behind if behind >= 0.0 else -1.0 - behind
+        ridge, valley = shapes.lean[first + k, 0], behind
+        if back == 1:
+            ridge, valley = behind, shapes.lean[first + k, 0]
+        if ridge == 0.0:
+            room += depth * math.tan(min(valley, STEEPEST))
+        if room < -1e-6 * size:
+            return False
+    return True
 
 
 @inner
@@ -211,7 +239,7 @@ def _drop_inner_points(shapes, s, r, size, scratch):
 
 
 @inner
-def _add_corners(shapes, sa, ra, p_ba, sb, rb, n, distance, least, margin, size, scratch):
+def _add_corners(shapes, sa, ra, p_ba, sb, rb, n, distance, least, margin, size, back, scratch):
     """Add the corners of a hull over the triangle that are none of its points yet.
 
     A hull that stands on an edge turns no face to the triangle under the end that comes down; nor does one
@@ -219,6 +247,7 @@ def _add_corners(shapes, sa, ra, p_ba, sb, rb, n, distance, least, margin, size,
 
     Args:
         n, distance: Plane of the triangle's side that the hull is on.
+        back: See `_may_lean`.
         least: Separation [m] of what is no corner that comes down.
     """
     if shapes.kind[sa] != HULL:
@@ -235,7 +264,9 @@ def _add_corners(shapes, sa, ra, p_ba, sb, rb, n, distance, least, margin, size,
         feature, known = ((v - first) << 1) | 1, False
         for i in range(scratch.count[0]):
             known = known or scratch.feature[i] == feature
-        if not known and _room(shapes, sb, mat3.transform_transposed(rb, p)) >= -1e-6 * size:
+        if not known and _is_under(
+            shapes, sb, mat3.transform_transposed(rb, p), max(-separation, 0.0), back, size
+        ):
             add_candidate(scratch, p, n, separation, feature)
 
 
@@ -250,9 +281,9 @@ def collide_triangle(
     face = shapes.face_start[sb]
     distance = shapes.face_distance[face]
     n_local = vec3.load(shapes.face_normal, face)
-    center = mat3.transform_transposed(rb, p_ba)
+    inside = vec3.add(mat3.transform(ra, vec3.load(shapes.inside, sa)), p_ba)
     back = 0
-    if vec3.dot(n_local, center) < distance:
+    if vec3.dot(n_local, mat3.transform_transposed(rb, inside)) < distance:
         if shapes.lean[shapes.loop_start[face], 1] < 0.0:  # one-sided: a body behind it is none of its own
             return
         back, n_local, distance = 1, vec3.scale(n_local, -1.0), -distance
@@ -266,7 +297,8 @@ def collide_triangle(
     n, separation, p_a = normal, height, lowest
     is_own, shallow = True, -SHALLOW * shapes.bound[sa]
     least = shallow
-    if room < max(-height, 0.0):
+    # Deep below it lies what is beyond the triangle, too: a large body whose centre is behind its plane.
+    if room < max(-height, 0.0) or height < shallow:
         apart, n, core = separate_cores(
             shapes, sa, ra, p_ba, sb, rb, (axis[0], axis[1], axis[2]), normal, size, witness, simplex,
             polytope,
@@ -281,9 +313,13 @@ def collide_triangle(
         d = mat3.transform_transposed(rb, n)
         if margin < 1e300 and not _may_lean(shapes, sb, n_local, d, back):
             across = _along_a_side(shapes, sb, n_local, d, back) if height < shallow else n_local
+            if vec3.dot(across, across) == 0.0 and height >= NEARLY_AS_DEEP * separation:
+                across, shallow = n_local, height
             if vec3.dot(across, across) == 0.0:
                 note_deepest(deepest, height, normal, lowest)
-                _add_corners(shapes, sa, ra, p_ba, sb, rb, normal, distance, least, margin, size, manifold)
+                _add_corners(
+                    shapes, sa, ra, p_ba, sb, rb, normal, distance, least, margin, size, back, manifold
+                )
                 return
             n, separation, p_a = normal, height, lowest
             if height < shallow:
@@ -295,7 +331,9 @@ def collide_triangle(
     if (
         cosine > 1.0 - 1e-12 and margin < 1e300
     ):  # the lowest point of a lies over the triangle or over another
-        is_own = room >= -1e-6 * size
+        is_own = room >= -1e-6 * size or (
+            height < 0.0 and _is_under(shapes, sb, mat3.transform_transposed(rb, lowest), -height, back, size)
+        )
     elif cosine > UPRIGHT and margin < 1e300:  # an edge that lies on several triangles of one plane
         on_side, on_bent = _on_sides(shapes, sb, mat3.transform_transposed(rb, p_a), size)
         is_own = on_bent or not on_side
@@ -307,6 +345,6 @@ def collide_triangle(
         _drop_inner_points(shapes, sb, rb, size, manifold)
     if margin < 1e300:
         least = -1e300 if witness[0] == FACE_B else least
-        _add_corners(shapes, sa, ra, p_ba, sb, rb, normal, distance, least, margin, size, manifold)
+        _add_corners(shapes, sa, ra, p_ba, sb, rb, normal, distance, least, margin, size, back, manifold)
     if is_own:
         add_deepest(manifold, p_a, n, separation, size)

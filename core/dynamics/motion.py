@@ -17,29 +17,7 @@ from ..jit import inlined, inner, kernel
 from ..math3 import mat3, quat, vec3
 from .body_state import DYNAMIC, STATIC
 from .free_rotation import free_spin, spin_after_collisions, spin_under_torque
-
-
-@inner
-def restricted_inverse(inverse, inertia, lock_x, lock_y, lock_z):
-    """Inverse inertia of a body whose rotation about some world axes is locked.
-
-    The free axes see the block of the inertia (not of its inverse) that belongs to them.
-    """
-    if not (lock_x or lock_y or lock_z):
-        return inverse
-    if (lock_x and lock_y) or (lock_y and lock_z) or (lock_x and lock_z):
-        xx = 0.0 if lock_x else 1.0 / inertia[0]
-        yy = 0.0 if lock_y else 1.0 / inertia[4]
-        zz = 0.0 if lock_z else 1.0 / inertia[8]
-        return xx, 0.0, 0.0, 0.0, yy, 0.0, 0.0, 0.0, zz
-    if lock_x:
-        d = inertia[4] * inertia[8] - inertia[5] * inertia[5]
-        return 0.0, 0.0, 0.0, 0.0, inertia[8] / d, -inertia[5] / d, 0.0, -inertia[5] / d, inertia[4] / d
-    if lock_y:
-        d = inertia[0] * inertia[8] - inertia[2] * inertia[2]
-        return inertia[8] / d, 0.0, -inertia[2] / d, 0.0, 0.0, 0.0, -inertia[2] / d, 0.0, inertia[0] / d
-    d = inertia[0] * inertia[4] - inertia[1] * inertia[1]
-    return inertia[4] / d, -inertia[1] / d, 0.0, -inertia[1] / d, inertia[0] / d, 0.0, 0.0, 0.0, 0.0
+from .locked_rotation import is_locked, locked_spin, locked_velocity, restricted_inverse
 
 
 @inlined
@@ -55,7 +33,7 @@ def update_derived(model, state, i):
     """Write R, inv_I and (for dynamic bodies) w of body `i` from its q and L."""
     r = quat.to_mat3(quat.load(state.q, i))
     inverse = mat3.rotate_diagonal(r, vec3.load(model.inv_inertia, i))
-    if model.lock_angular[i, 0] or model.lock_angular[i, 1] or model.lock_angular[i, 2]:
+    if is_locked(model.lock_angular[i]):
         inertia = mat3.rotate_diagonal(r, vec3.load(model.inertia, i))
         if model.inv_inertia[i, 0] > 0.0:
             lock = model.lock_angular[i]
@@ -174,9 +152,11 @@ def plan_bodies(model, state, gravity, h, plan, first, last):
         if model.inv_inertia[i, 0] == 0.0 or vec3.dot(w, w) == 0.0:
             continue
         keep, mean = _decay(model.damping[i, 1], h)
-        spin = vec3.scale(w, mean)
-        if not (model.lock_angular[i, 0] or model.lock_angular[i, 1] or model.lock_angular[i, 2]):
-            q, r, L = quat.load(state.q, i), mat3.load(state.R, i), vec3.scale(vec3.load(state.L, i), mean)
+        spin, q, L = vec3.scale(w, mean), quat.load(state.q, i), vec3.scale(vec3.load(state.L, i), mean)
+        if is_locked(model.lock_angular[i]):
+            spin = locked_spin(q, L, spin, model.inertia[i], model.lock_angular[i], h)
+        else:
+            r = mat3.load(state.R, i)
             if LEAST_TURN**2 < vec3.dot(w, w) * h * h < WILD_TURN**2:
                 _plan_driven(model, plan, i, q, L, spin, h)
             spin = free_spin(
@@ -206,9 +186,17 @@ def _keep_spin_energy(model, state, i, q_end):
     """Turn the angular momentum with the body where keeping it would make energy.
 
     A body in contact does not turn quite as its momentum says. For a needle, whose moments differ by a
-    factor of a million, the momentum's small part along its axis then becomes a furious spin.
+    factor of a million, the momentum's small part along its axis then becomes a furious spin. With locked
+    axes it cannot be turned and is shortened.
     """
     L = vec3.load(state.L, i)
+    if is_locked(model.lock_angular[i]):
+        before = vec3.dot(L, mat3.transform(mat3.load(state.inv_I, i), L))
+        after = vec3.dot(L, locked_velocity(q_end, L, model.inertia[i], model.lock_angular[i]))
+        if after > ENERGY_SLACK * before:
+            for k in range(3):
+                state.L[i, k] *= math.sqrt(before / after)
+        return
     l_P = mat3.transform_transposed(mat3.load(state.R, i), L)
     energy = _spin_energy(model, i, l_P)
     if _spin_energy(model, i, quat.rotate(quat.conjugate(q_end), L)) > ENERGY_SLACK * energy:
@@ -244,8 +232,7 @@ def turn_by_collisions(model, state, plan, i, velocity, offset, time, h):
         (velocity[3], velocity[4], velocity[5]),
     )
     fastest = max(vec3.dot(w, w), vec3.dot(w_then, w_then)) * h * h
-    lock = model.lock_angular[i]
-    if model.inv_inertia[i, 0] == 0.0 or lock[0] or lock[1] or lock[2]:
+    if model.inv_inertia[i, 0] == 0.0 or is_locked(model.lock_angular[i]):
         return
     plan.collided[i] = fastest < WILD_TURN**2
     if not LEAST_TURN**2 < fastest < WILD_TURN**2:

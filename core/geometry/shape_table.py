@@ -28,6 +28,7 @@ class ShapeTable(NamedTuple):
     disc: np.ndarray  # [m] (s, 2) radii of the discs about the vertices of DISCS
     axis: np.ndarray  # (s, 3) from the first vertex to the second of CAPSULE and DISCS, unit
     bound: np.ndarray  # [m] (s,) largest distance of any point from the centre of mass
+    inside: np.ndarray  # [m] (s, 3) a point inside the shape, or on a triangle; zero for a plane
     box_center: np.ndarray  # [m] (s, 3) of the box around the shape along the principal axes
     box_half: np.ndarray  # [m] (s, 3) half extents of that box; infinite for a plane
     vertex_start: np.ndarray  # (s + 1,)
@@ -206,6 +207,7 @@ def _with_triangles(
         disc=rows("disc", np.zeros((count, 2))),
         axis=rows("axis", np.zeros((count, 3))),
         bound=rows("bound", np.linalg.norm(corners, axis=2).max(axis=1)),
+        inside=rows("inside", corners.mean(axis=1)),
         box_center=rows("box_center", 0.5 * (low + high)),
         box_half=rows("box_half", 0.5 * (high - low)),
         vertex_start=starts("vertex_start", 3, count),
@@ -244,6 +246,11 @@ def _axis(solid: _Solid) -> np.ndarray:
     return along / np.linalg.norm(along)
 
 
+def _inside(solid: _Solid) -> np.ndarray:
+    """A point inside a solid: of one of a compound's parts the centre of mass may lie outside."""
+    return solid.vertex.mean(axis=0) if len(solid.vertex) else np.zeros(3)
+
+
 def _box(solid: _Solid) -> tuple[np.ndarray, np.ndarray]:
     if solid.kind == PLANE:
         return np.zeros(3), np.full(3, np.inf)
@@ -273,6 +280,7 @@ def _flatten(unique: list[_Solid]) -> ShapeTable:
         disc=np.array([s.disc for s in unique], np.float64).reshape(-1, 2),
         axis=np.array([_axis(s) for s in unique]).reshape(-1, 3),
         bound=np.array(bound, np.float64),
+        inside=np.array([_inside(s) for s in unique]).reshape(-1, 3),
         box_center=np.array([_box(s)[0] for s in unique]).reshape(-1, 3),
         box_half=np.array([_box(s)[1] for s in unique]).reshape(-1, 3),
         vertex_start=_starts([len(s.vertex) for s in unique]),

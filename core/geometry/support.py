@@ -15,6 +15,10 @@ ANY_VERTEX = np.int64(0)
 CLIMB_FROM = 250
 
 
+# Of the part along the axis: shorter ones are round-off, which lies at no right angle to it.
+LEAST_ACROSS = 1e-8
+
+
 @inlined
 def support_vertex(shapes, s, d, start):
     """Vertex of shape `s` (index local to the shape) farthest along `d`, in the shape's own frame.
@@ -89,11 +93,17 @@ def support_feature(shapes, s, d):
 
 @inlined
 def direction_across(axis, d):
-    """(length, unit vector) of the part of d at right angles to an axis; (0, zero) where there is none."""
+    """(length, unit vector) of the part of d at right angles to an axis.
+
+    (0, zero) where there is none. Where next to none is, round-off decides where it points: the least length
+    is so chosen that a rim is found as exactly by its centre as by a point that is a little off its plane.
+    """
     along = vec3.dot(axis, d)
     across = (d[0] - along * axis[0], d[1] - along * axis[1], d[2] - along * axis[2])
     width = vec3.norm(across)
-    return width, vec3.scale(across, 1.0 / width if width > 0.0 else 0.0)
+    if width <= LEAST_ACROSS * abs(along):
+        return 0.0, (0.0, 0.0, 0.0)
+    return width, vec3.scale(across, 1.0 / width)
 
 
 @inner

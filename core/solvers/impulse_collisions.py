@@ -59,7 +59,7 @@ MOST_ACTED = 0.999  # of a lasting impulse: the whole is known again from what i
 # Tasks on the board: contacts are looked at, groups of collisions resolved, contacts of bodies that these
 # changed looked at again; and how many of each are worth a piece.
 LOOK, RESOLVE, LOOK_AGAIN = (np.int64(task) for task in range(3))
-CONTACTS_OF_PIECE, COLLISIONS_OF_PIECE, BODIES_OF_PIECE, MOST = 256, 24, 24, 16
+CONTACTS_OF_PIECE, COLLISIONS_OF_PIECE, BODIES_OF_PIECE, MOST = 256, 8, 8, 16
 # What the leader keeps count of: pieces of the task at hand; contacts to look at, then those that collide at
 # first, and how far these are dealt with; the island at hand, its round, and in this collisions, groups of
 # them and bodies that they changed.

@@ -19,6 +19,7 @@ from ..collision.manifold import MAX_POINTS
 from ..collision.narrow_phase import Scratch, detect_contacts
 from ..collision.pairs import HIGH, PairTable, empty_pairs
 from ..collision.persistence import CARRIED, new_trace
+from ..collision.triangles import SHALLOW
 from ..crew import alone
 from ..dynamics.body_state import DYNAMIC, BodyState, Masses
 from ..geometry.shape_table import DISCS, HULL, MESH, PLANE, TRIANGLE, Colliders, ShapeTable
@@ -166,6 +167,13 @@ class PassageGuard:
         mean[stopped] *= stop[stopped, None]
         return int(stopped.sum())
 
+    def _depth_let_pass(self, collider: np.ndarray) -> np.ndarray:
+        """How deep each pair may get before it is stopped [m], shape (k,): so that contacts find it."""
+        shape = self.colliders.shape[collider]
+        depth = DEEP * self.thickness[collider].min(axis=1)
+        on_mesh = self.shapes.kind[shape[:, 1]] == TRIANGLE
+        return np.where(on_mesh, np.minimum(depth, 0.5 * SHALLOW * self.shapes.bound[shape[:, 0]]), depth)
+
     def _first_touch(
         self, state: BodyState, collider: np.ndarray, h: float, mean: np.ndarray, stop: np.ndarray
     ) -> np.ndarray:
@@ -176,7 +184,7 @@ class PassageGuard:
         """
         count = len(collider)
         body = self.colliders.body[collider]
-        depth = DEEP * self.thickness[collider].min(axis=1)
+        depth = self._depth_let_pass(collider)
         poses = _Poses(state, body, h * mean, h * self.spin)
         own = Colliders(np.arange(2 * count), self.colliders.shape[collider].reshape(-1))
         pairs = empty_pairs(count, count)

@@ -34,3 +34,17 @@ def random_orientation(rng: np.random.Generator) -> np.ndarray:
 def random_turn(rng: np.random.Generator) -> Rotation:
     """The same as a rotation."""
     return Rotation.from_quat(random_orientation(rng), scalar_first=True)
+
+
+def any_solid(rng: np.random.Generator, size: float = 1.0) -> topple.Shape:
+    """A shape of ordinary proportions, or two or three of them as one body."""
+    ordinary = SHAPES[:6]
+    if rng.random() < 0.7:
+        return random_shape(rng.choice(ordinary), rng, size)
+    return topple.Compound(
+        [
+            (random_shape(rng.choice(ordinary), rng, 0.6 * size), rng.uniform(-0.4, 0.4, 3) * size,
+             random_orientation(rng))
+            for _ in range(rng.integers(2, 4))
+        ]
+    )  # fmt: skip

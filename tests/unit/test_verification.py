@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize
 from scipy.spatial.transform import Rotation
-from topple import Body, Box, ConvexHull, Plane, Scene, SceneError, Sphere, Trajectory, verify
+from topple import Body, Box, Cone, ConvexHull, Mesh, Plane, Scene, SceneError, Sphere, Trajectory, verify
 from topple.verification import frame_penetrations
 
 FIELDS = {"position": 3, "orientation": 4, "linear_velocity": 3, "angular_velocity": 3}
@@ -163,6 +163,17 @@ def test_plane_with_sphere_box_and_hull():
     wall = Body("wall", Plane((0, 0, 1), 1), kind="static", orientation=tipped)
     assert depth_of(wall, Body("box", Box((1, 1, 1)), position=(0, -2, 0))) == 0
     assert depth_of(wall, Body("box", Box((1, 1, 1)), position=(0, -1.4, 0))) == pytest.approx(0.1)
+
+
+def test_cone_that_lies_on_a_sheet_with_its_base():
+    """The middle of a tilted cone's box is that of its base, beyond which a sheet may be by round-off."""
+    for seed in range(20):
+        cone = turned("cone", Cone(1.0, 0.8), seed)
+        n = -Rotation.from_quat(cone.orientation, scalar_first=True).apply((0, 0, 1))
+        t1, t2 = np.linalg.svd(n[None])[2][1:]
+        corners = [(0.4 - 1e-6) * n + 9 * np.cos(a) * t1 + 9 * np.sin(a) * t2 for a in (0.3, 2.4, 4.5)]
+        sheet = Body("sheet", Mesh(corners, [[0, 1, 2]]), kind="static")
+        assert abs(depth_of(cone, sheet) - 1e-6) < 1e-9
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1e3])

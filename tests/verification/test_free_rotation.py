@@ -78,3 +78,24 @@ def test_axisymmetric_body(fps, figure):
     own_spin = Rotation.from_rotvec(times[:, None] * np.array([0.0, 0.0, w[2] * (1.0 - axial / transverse)]))
     error = (rotation.inv() * (precession * own_spin)).magnitude()
     figure("orientation after 60 s", error.max(), 1e-5, "rad")
+
+
+@pytest.mark.parametrize("step", [1 / 60, 1 / 240])
+def test_locked_axis_keeps_energy_and_momentum(step, figure):
+    """A box that cannot turn about x tumbles: L_y, L_z and w . I w / 2 stay, as the lock does no work."""
+    body = topple.Body(
+        "box", topple.Box((1.5, 0.75, 0.2)), lock_angular=(True, False, False),
+        orientation=(0.8, 0.1, 0.5, -0.3), angular_velocity=(0, 9, 4),
+    )  # fmt: skip
+    scene = topple.Scene(gravity=(0, 0, 0), bodies=[body])
+    trajectory = topple.simulate(scene, seconds=10.0, solver=topple.ImpulseSolver(time_step=step))
+    w, turned = (
+        trajectory.angular_velocity[:, 0],
+        Rotation.from_quat(trajectory.orientation[:, 0], scalar_first=True).as_matrix(),
+    )
+    inertia = turned @ body.inertia @ turned.transpose(0, 2, 1)
+    momentum = np.einsum("fij,fj->fi", inertia, w)
+    energy = 0.5 * np.einsum("fi,fi->f", momentum, w)
+    figure("turning about the locked axis", np.abs(w[:, 0]).max(), 0.0, "rad/s")
+    figure("energy, relative", np.ptp(energy) / energy[0], 2e-6)
+    figure("L_y, L_z, relative", np.abs(momentum[:, 1:] / momentum[0, 1:] - 1.0).max(), 1e-12)
