@@ -108,9 +108,9 @@ class KinematicPaths:
         q_body = quat_multiply(q, self.model.q_OP[body] * _CONJUGATE)
         return v + np.cross(w, quat_rotate(q_body, self.model.p_Oc[body])), w
 
-    def release_due(self, state: BodyState, time: float) -> bool:
-        """Turn bodies whose release time has come dynamic, with the velocity they have; whether any."""
-        any_due = False
+    def release_due(self, state: BodyState, time: float) -> list[int]:
+        """Turn bodies whose release time has come dynamic, with the velocity they have; returns which."""
+        due = []
         for i, body in self.paths.items():
             if i in self.released or body.release_time is None or time < body.release_time - SAME_TIME:
                 continue
@@ -119,8 +119,8 @@ class KinematicPaths:
             state.c[i] += np.where(body.lock_linear, 0.0, 0.5 * since**2 * self.gravity[i])
             state.v[i] += since * self.gravity[i]
             self._release(i, state)
-            any_due = True
-        return any_due
+            due.append(i)
+        return due
 
     def wake_touched(self, body: np.ndarray, state: BodyState, mean: np.ndarray) -> bool:
         """Wake the sleeping bodies that one which is awake and no obstacle meets; whether any.

@@ -63,7 +63,7 @@ from .impulse_repair import DEEP, past_contacts, repair_scratch
 from .impulse_rest import count_lost
 from .impulse_settings import ImpulseSolver
 from .impulse_settle import IN_MOTION
-from .impulse_start import preload, start_at_rest
+from .impulse_start import forgive_released, preload, start_at_rest
 from .packed_contacts import packed_contacts
 
 REPAIR_ROUNDS = 60
@@ -140,7 +140,7 @@ class ImpulsePipeline:
         self.scratch = [(make_scratch(shapes),) for _ in range(self.crew.threads)]
         self.guard = PassageGuard(model.kind, sensor, shapes, colliders, self.masses, self.scratch[LEADER][0])
         self.log = EventLog(names, colliders.body, settings.event_impulse)
-        self.pressed = PressedPairs(names)
+        self.pressed, self.released = PressedPairs(names), list[int]()  # released in this look ahead
         self.net, self.end_velocity, self.start_energy = scratch_tables(
             ((n, 6), float), ((n, 6), float), ((n,), float)
         )
@@ -374,6 +374,10 @@ class ImpulsePipeline:
         self._look_ahead(h)
         while self.wake_touched(h):
             self._look_ahead(h)
+        if self.released and self.time > 0.0:
+            for a, b, depth in forgive_released(self, self.released):
+                self.pressed.note_release(a, b, depth, self.time)
+        self.released = []
 
     def _look_ahead(self, h: float) -> None:
         self._follow_paths(h)
@@ -426,7 +430,9 @@ class ImpulsePipeline:
     def _follow_paths(self, h: float) -> None:
         """Release animated bodies that are due, and give the others the velocities of the coming step."""
         self.step_length = h
-        if self.paths.release_due(self.state, self.time):
+        due = self.paths.release_due(self.state, self.time)
+        if due:
+            self.released += due
             self._respond_anew()
         self.paths.set_velocities(self.state, self.time, h)
 

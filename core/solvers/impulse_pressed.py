@@ -1,4 +1,4 @@
-"""Bodies that could not be parted, mostly because animated ones leave them no room: they are named."""
+"""Bodies that could not be parted, mostly because animated ones leave them no room, or not at once: named."""
 
 import numpy as np
 
@@ -13,6 +13,14 @@ class PressedPairs:
         self.names = names
         self._found: dict[tuple[int, int], tuple[float, float]] = {}  # bodies: since when [s], how deep [m]
         self._any_animated = False
+        self._released: dict[tuple[int, int], str] = {}
+
+    def note_release(self, a: int, b: int, depth: float, time: float) -> None:
+        """Note that two bodies overlap so deep [m] when one of them is released, at that time [s]."""
+        self._released[a, b] = (
+            f"bodies '{self.names[a]}' and '{self.names[b]}' overlap by {depth:.3g} m when one is released "
+            f"(t = {time:.4g} s); they are pushed apart slowly: release it where it is free"
+        )
 
     def note(
         self, kind: np.ndarray, contacts: ContactSet, count: int, allowance: np.ndarray, tolerance: float,
@@ -37,12 +45,13 @@ class PressedPairs:
 
     @property
     def warnings(self) -> list[str]:
-        """One sentence for each pair."""
+        """One sentence for each pair, first of those that overlapped when released."""
         remedy = "animated bodies leave them no room, so give them more"
         if not self._any_animated:
             remedy = "give them more room, or take smaller steps"
-        return [
+        pressed = [
             f"bodies '{self.names[a]}' and '{self.names[b]}' are pressed into each other from {since:.4g} s "
             f"on, up to {depth:.3g} m deep: {remedy}"
             for (a, b), (since, depth) in self._found.items()
         ]
+        return [*self._released.values(), *pressed]

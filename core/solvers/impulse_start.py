@@ -1,4 +1,4 @@
-"""The start of a run: overlaps are forgiven, and what is in equilibrium rests from the first step on.
+"""The start of a run: overlaps are forgiven, as at a release, and what is in equilibrium rests at once.
 
 A step finds impulses that change little from the last one's; before the first there is none. Bodies would
 fall a little into each other, slip before the load that holds them is there, and take up a speed. So bodies
@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from ..dynamics.body_state import quat_multiply
 from ..dynamics.motion import update_all_derived
+from . import impulse_stages as stages
 from .impulse_contacts import write_impulses
 from .impulse_settle import AT_START, IN_MOTION, NOWHERE
 
@@ -26,12 +27,28 @@ SETTLE_ROUNDS = 20
 def forgive_overlaps(pipeline: "ImpulsePipeline", h: float) -> list[tuple[int, int, float]]:
     """Let bodies that overlap at the start part slowly; returns (a, b, depth [m]) of each pair."""
     pipeline.look_ahead(h)
-    contacts, pairs = pipeline.contacts, pipeline.broad_phase.pairs
+    return _forgive(pipeline, np.ones(len(pipeline.names), bool))
+
+
+def forgive_released(pipeline: "ImpulsePipeline", released: list[int]) -> list[tuple[int, int, float]]:
+    """The same for what bodies overlap that have just been released."""
+    mine = np.zeros(len(pipeline.names), bool)
+    mine[released] = True
+    overlaps = _forgive(pipeline, mine)
+    if overlaps:
+        pipeline.forgives = True
+        pipeline.runner.do(stages.measure_depth(pipeline, pipeline.contact_count))
+    return overlaps
+
+
+def _forgive(pipeline: "ImpulsePipeline", mine: np.ndarray) -> list[tuple[int, int, float]]:
+    """Let pairs of some bodies (n,) that overlap part slowly; returns (a, b, depth [m]) of each."""
+    contacts, pairs, count = pipeline.contacts, pipeline.broad_phase.pairs, pipeline.contact_count
+    deep = (contacts.separation[:count] < -pipeline.tolerance) & mine[contacts.body[:count]].any(axis=1)
     depth: dict[int, float] = {}
-    for c in range(pipeline.contact_count):
-        if contacts.separation[c] < -pipeline.tolerance:
-            slot = int(contacts.slot[c])
-            depth[slot] = max(depth.get(slot, 0.0), -float(contacts.separation[c]))
+    for c in np.flatnonzero(deep):
+        slot = int(contacts.slot[c])
+        depth[slot] = max(depth.get(slot, 0.0), -float(contacts.separation[c]))
     for slot, value in depth.items():
         pairs.allowance[slot] = value
     bodies = pipeline.colliders.body[pairs.collider]

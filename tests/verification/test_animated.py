@@ -277,3 +277,21 @@ def test_board_that_spins_flat(step, figure):
     figure("way", simulation.state.position[0, 0] / simulation.time - 1, 1e-6)
     turned = math.remainder(2 * math.atan2(z, w) - 12 * simulation.time, 2 * math.pi)
     figure("turn", turned / (12 * simulation.time), 1e-6)
+
+
+def test_release_inside_another_body(figure):
+    """What is released half way in the floor comes out at .5 m/s, as what overlaps at the start does."""
+    floor = topple.Body("floor", topple.Box((10, 10, 1)), kind="static", position=(0, 0, -0.5))
+    motion = [0.0, 0.4], [(0, 0, 2.0), (0, 0, 0.1)], [(1, 0, 0, 0)] * 2
+    cube = topple.Body("cube", topple.Box((1, 1, 1)), kind="kinematic", motion=motion, release_time=0.5)
+    trajectory = topple.simulate(topple.Scene(bodies=[floor, cube]), seconds=2.0, fps=60)
+    height, speed = trajectory.position[:, 1, 2], trajectory.linear_velocity[:, 1]
+    rise = np.diff(height[30:]) * 60
+    figure("fastest rise", rise.max() - 0.5, 0.02, "m/s")
+    figure("speed", np.abs(speed[31:]).max(), 0.5, "m/s")
+    figure("height in the end", height[-1] - 0.5, 1e-4, "m")
+    (warning,) = trajectory.report.warnings
+    assert "'cube'" in warning
+    assert "'floor'" in warning
+    assert "0.4 m" in warning
+    assert "released (t = 0.5 s)" in warning
