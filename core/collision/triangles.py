@@ -24,7 +24,9 @@ from .separating_plane import FACE_B, NO_WITNESS
 LEAN_TOLERANCE = 1e-4  # [rad] sides that bend less are flat: more than coordinates of 32 bits make of it
 UPRIGHT = 1.0 - 0.5 * LEAN_TOLERANCE**2  # cosine of a normal that leans by less
 SAME_HEIGHT = 1e-5  # corners whose heights differ by less of the side's length touch together
-STEEPEST = 1.4  # [rad] bend of a valley that counts as one at most
+# How far beyond a side in a valley a triangle still has contacts, in parts of their height over its plane or
+# depth below it: tan(bend / 2) or more, for what is under neither slope, and as far as it is quick to come.
+BEYOND, BEYOND_OF_BEND = 2.0, 5.0
 # A contact that gets the triangle's normal against its own must not be deeper than this part of the
 # body's size: a body that lies over a sheet's border is not pushed off sideways.
 # Or than this many times what is deepest along its own.
@@ -57,28 +59,29 @@ def _room(shapes, s, p):
 
 
 @inner
-def _is_under(shapes, s, p, depth, back, size):
-    """Whether a point that is so deep below triangle s is under it, or under a valley beside it.
+def _belongs(shapes, s, p, height, back, size):
+    """Whether a point at a height over triangle s is over it, or beyond it in a valley beside it.
 
-    Below the bottom of a valley a point is under neither of its sides; both keep it out.
+    Between two slopes a point must stay above the planes of both, also where it is over one of them only, or,
+    below the bottom of the valley, under neither.
 
     Args:
         p: In the triangle's frame.
+        height: Over its plane, below 0 behind it [m].
         back: See `_may_lean`.
     """
     first = shapes.loop_start[shapes.face_start[s]]
     n = vec3.load(shapes.face_normal, shapes.face_start[s])
     for k in range(3):
         room = vec3.dot(_outward(shapes, s, n, k), vec3.subtract(_corner(shapes, s, k), p))
-        behind = shapes.lean[first + k, 1]
-        behind = behind if behind >= 0.0 else -1.0 - behind
-        ridge, valley = shapes.lean[first + k, 0], behind
-        if back == 1:
-            ridge, valley = behind, shapes.lean[first + k, 0]
-        if ridge == 0.0:
-            room += depth * math.tan(min(valley, STEEPEST))
         if room < -1e-6 * size:
-            return False
+            ridge, valley = shapes.lean[first + k, 0], shapes.lean[first + k, 1]
+            valley = valley if valley >= 0.0 else -1.0 - valley
+            if back == 1:
+                ridge, valley = valley, ridge
+            beyond = min(BEYOND, BEYOND_OF_BEND * valley) if ridge == 0.0 else 0.0
+            if room < -1e-6 * size - beyond * abs(height):
+                return False
     return True
 
 
@@ -264,9 +267,7 @@ def _add_corners(shapes, sa, ra, p_ba, sb, rb, n, distance, least, margin, size,
         feature, known = ((v - first) << 1) | 1, False
         for i in range(scratch.count[0]):
             known = known or scratch.feature[i] == feature
-        if not known and _is_under(
-            shapes, sb, mat3.transform_transposed(rb, p), max(-separation, 0.0), back, size
-        ):
+        if not known and _belongs(shapes, sb, mat3.transform_transposed(rb, p), separation, back, size):
             add_candidate(scratch, p, n, separation, feature)
 
 
@@ -331,9 +332,7 @@ def collide_triangle(
     if (
         cosine > 1.0 - 1e-12 and margin < 1e300
     ):  # the lowest point of a lies over the triangle or over another
-        is_own = room >= -1e-6 * size or (
-            height < 0.0 and _is_under(shapes, sb, mat3.transform_transposed(rb, lowest), -height, back, size)
-        )
+        is_own = _belongs(shapes, sb, mat3.transform_transposed(rb, lowest), height, back, size)
     elif cosine > UPRIGHT and margin < 1e300:  # an edge that lies on several triangles of one plane
         on_side, on_bent = _on_sides(shapes, sb, mat3.transform_transposed(rb, p_a), size)
         is_own = on_bent or not on_side
