@@ -25,11 +25,12 @@ LEAN_TOLERANCE = 1e-4  # [rad] sides that bend less are flat: more than coordina
 UPRIGHT = 1.0 - 0.5 * LEAN_TOLERANCE**2  # cosine of a normal that leans by less
 SAME_HEIGHT = 1e-5  # corners whose heights differ by less of the side's length touch together
 # How far beyond a side in a valley a triangle still has contacts, in parts of their height over its plane or
-# depth below it: tan(bend / 2) or more, for what is under neither slope, and as far as it is quick to come.
+# depth below it: tan(bend / 2) or more, so that what is under neither slope has one of them; and so far that
+# what comes along the other slope is seen before it is there.
 BEYOND, BEYOND_OF_BEND = 2.0, 5.0
 # A contact that gets the triangle's normal against its own must not be deeper than this part of the
-# body's size: a body that lies over a sheet's border is not pushed off sideways.
-# Or than this many times what is deepest along its own.
+# body's size, or than so many times the depth along its own: a body that lies over a sheet's border is not
+# pushed off sideways.
 SHALLOW, NEARLY_AS_DEEP = 0.02, 2.0
 
 
@@ -313,9 +314,11 @@ def collide_triangle(
             return
         d = mat3.transform_transposed(rb, n)
         if margin < 1e300 and not _may_lean(shapes, sb, n_local, d, back):
-            across = _along_a_side(shapes, sb, n_local, d, back) if height < shallow else n_local
-            if vec3.dot(across, across) == 0.0 and height >= NEARLY_AS_DEEP * separation:
-                across, shallow = n_local, height
+            stands, across = height >= shallow, n_local
+            if not stands:
+                across = _along_a_side(shapes, sb, n_local, d, back)
+                if vec3.dot(across, across) == 0.0 and height >= NEARLY_AS_DEEP * separation:
+                    stands, across = True, n_local
             if vec3.dot(across, across) == 0.0:
                 note_deepest(deepest, height, normal, lowest)
                 _add_corners(
@@ -323,7 +326,7 @@ def collide_triangle(
                 )
                 return
             n, separation, p_a = normal, height, lowest
-            if height < shallow:
+            if not stands:
                 n, is_own = mat3.transform(rb, across), False
                 p_a = _lowest(shapes, sa, ra, p_ba, n, rounding[0])
                 separation = vec3.dot(n, p_a) - _top(shapes, sb, across)

@@ -140,7 +140,8 @@ class ImpulsePipeline:
         self.scratch = [(make_scratch(shapes),) for _ in range(self.crew.threads)]
         self.guard = PassageGuard(model.kind, sensor, shapes, colliders, self.masses, self.scratch[LEADER][0])
         self.log = EventLog(names, colliders.body, settings.event_impulse)
-        self.pressed, self.released = PressedPairs(names), list[int]()  # released in this look ahead
+        self.pressed = PressedPairs(names)
+        self.released: list[int] = []  # in this look ahead
         self.net, self.end_velocity, self.start_energy = scratch_tables(
             ((n, 6), float), ((n, 6), float), ((n,), float)
         )
