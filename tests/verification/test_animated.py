@@ -286,7 +286,7 @@ def test_release_inside_another_body(figure):
     cube = topple.Body("cube", topple.Box((1, 1, 1)), kind="kinematic", motion=motion, release_time=0.5)
     trajectory = topple.simulate(topple.Scene(bodies=[floor, cube]), seconds=2.0, fps=60)
     height, speed = trajectory.position[:, 1, 2], trajectory.linear_velocity[:, 1]
-    rise = np.diff(height[30:]) * 60
+    rise = np.diff(height[25:]) * 60  # from when it stands in the floor, before it is released
     figure("fastest rise", rise.max() - 0.5, 0.02, "m/s")
     figure("speed", np.abs(speed[31:]).max(), 0.5, "m/s")
     figure("height in the end", height[-1] - 0.5, 1e-4, "m")
