@@ -332,9 +332,8 @@ def collide_triangle(
                 separation = vec3.dot(n, p_a) - _top(shapes, sb, across)
     note_deepest(deepest, separation, n, p_a)
     cosine = vec3.dot(n, normal)
-    if (
-        cosine > 1.0 - 1e-12 and margin < 1e300
-    ):  # the lowest point of a lies over the triangle or over another
+    # Whether the lowest point of a lies over the triangle, or over another.
+    if cosine > 1.0 - 1e-12 and margin < 1e300:
         is_own = _belongs(shapes, sb, mat3.transform_transposed(rb, lowest), height, back, size)
     elif cosine > UPRIGHT and margin < 1e300:  # an edge that lies on several triangles of one plane
         on_side, on_bent = _on_sides(shapes, sb, mat3.transform_transposed(rb, p_a), size)

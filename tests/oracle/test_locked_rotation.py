@@ -1,4 +1,4 @@
-"""The turn in a step of a body that cannot turn about some axes, against its equations to round-off."""
+"""The turn in a step of a body that cannot turn about some axes, against an integration of its equations."""
 
 import numpy as np
 import pytest

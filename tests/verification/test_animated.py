@@ -280,14 +280,17 @@ def test_board_that_spins_flat(step, figure):
 
 
 def test_release_inside_another_body(figure):
-    """What is released half way in the floor comes out at .5 m/s, as what overlaps at the start does."""
+    """What is released half way in the floor comes out at .5 m/s, as what overlaps at the start does.
+
+    From frame to frame it may be put right by as much as the tolerance, 1e-4 m, more: 6e-3 m/s.
+    """
     floor = topple.Body("floor", topple.Box((10, 10, 1)), kind="static", position=(0, 0, -0.5))
     motion = [0.0, 0.4], [(0, 0, 2.0), (0, 0, 0.1)], [(1, 0, 0, 0)] * 2
     cube = topple.Body("cube", topple.Box((1, 1, 1)), kind="kinematic", motion=motion, release_time=0.5)
     trajectory = topple.simulate(topple.Scene(bodies=[floor, cube]), seconds=2.0, fps=60)
     height, speed = trajectory.position[:, 1, 2], trajectory.linear_velocity[:, 1]
     rise = np.diff(height[25:]) * 60  # from when it stands in the floor, before it is released
-    figure("fastest rise", rise.max() - 0.5, 0.02, "m/s")
+    figure("fastest rise", rise.max() - 0.5, 6e-3, "m/s")
     figure("speed", np.abs(speed[31:]).max(), 0.5, "m/s")
     figure("height in the end", height[-1] - 0.5, 1e-4, "m")
     (warning,) = trajectory.report.warnings
