@@ -30,6 +30,8 @@ from .collision.persistence import CARRIED, new_trace
 from .collision.time_of_impact import advance_along
 from .crew import OVER, alone, attend, tell
 from .dynamics.body_state import build_bodies, gravity_of, ignored_pairs, initial_state
+from .dynamics.driven_bodies import carry_bodies, free_accelerations, place_bodies, write_rates
+from .dynamics.forces import AppliedForces
 from .dynamics.motion import empty_plan, move_bodies, plan_free_motion, update_all_derived
 from .geometry.shape_table import ShapeTable
 from .geometry.shapes import Box, Cylinder, Mesh, Plane, Sphere
@@ -37,7 +39,6 @@ from .scene import Body, Scene
 from .sequence import call_nothing
 from .solvers import impulse_stages as stages
 from .solvers.analytic import AnalyticSolver
-from .solvers.analytic_bodies import carry_bodies, free_accelerations, place_bodies, write_rates
 from .solvers.analytic_contacts import (
     build_system,
     find_islands,
@@ -76,10 +77,10 @@ while number := os.read(0, 1):
     getattr(compilation, functions[number[0]])()
 os._exit(0)  # Python would look through millions of objects for garbage first: a twentieth of the time
 """
-Part = Literal["collision", "motion", "repair", "preparation", "impulse", "analytic"]
+Part = Literal["collision", "motion", "repair", "preparation", "impulse", "analytic", "forces"]
 # What each solver needs, what takes longest first.
 IMPULSE: tuple[Part, ...] = ("impulse", "collision", "preparation", "repair", "motion")
-ANALYTIC: tuple[Part, ...] = ("collision", "analytic")
+ANALYTIC: tuple[Part, ...] = ("collision", "analytic", "forces")
 _PROCESSES = 2
 
 
@@ -240,11 +241,18 @@ def compile_analytic() -> None:
     one, three = np.ones(1), np.ones(3)
     sweep_contacts(np.eye(3), -three, one, np.zeros((1, 2)), one < 0.0, SWEEPS, three)
     projection_derivative(three, -three, one, np.zeros((1, 2)), one < 0.0, np.empty((1, 3, 3)))
-    rows = np.array([0])
-    y = np.eye(1, 13, 3)
+
+
+def compile_forces() -> None:
+    """Compile what moves bodies under forces, for either solver."""
+    scene = _small_scene()
+    model, _, _, _, order = build_bodies(scene)
+    state = initial_state(scene, order, model)
+    rows, y = np.array([0]), np.eye(1, 13, 3)
+    AppliedForces([], [scene.bodies[i].name for i in order], model).wrench(state, 0.0)
     carry_bodies(model, state, state, rows, 0.0)
     place_bodies(model, state, state, rows, y)
-    free_accelerations(model, state, np.asarray(scene.gravity), state.v, state.L, state.v, state.w)
+    free_accelerations(model, state, np.array(scene.gravity), state.v, state.L, state.v, state.w)
     write_rates(state, rows, state.v, state.L, y)
 
 
@@ -255,6 +263,7 @@ PARTS: dict[Part, Callable[[], None]] = {
     "preparation": compile_preparation,
     "impulse": compile_impulse,
     "analytic": compile_analytic,
+    "forces": compile_forces,
 }
 
 

@@ -10,8 +10,9 @@ Legend: p_WC centre of mass in the world, v_WC its velocity, R_WB body to world 
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from .forces import Spring, UniformField
 from .scene import Scene
 
 Array = NDArray[np.float64]
@@ -48,7 +49,7 @@ class MassTable(NamedTuple):
         mass: [kg], shape (bodies,).
         inertia: About the centres of mass in body axes [kg m^2], shape (bodies, 3, 3).
         center: Centres of mass in the bodies' frames [m], shape (bodies, 3).
-        gravity: [m/s^2], shape (3,).
+        gravity: Of each body, uniform fields included [m/s^2], shape (bodies, 3).
     """
 
     mass: Array
@@ -64,7 +65,7 @@ class MassTable(NamedTuple):
             np.array([body.mass if body.is_movable else 0.0 for body in bodies]),
             np.array([body.inertia * body.is_movable for body in bodies]).reshape(-1, 3, 3),
             np.array([body.center_of_mass for body in bodies]).reshape(-1, 3),
-            scene.gravity,
+            np.array([_gravity_of(scene, body.name) for body in bodies]).reshape(-1, 3),
         )
 
     def centers_of_mass(self, states: States) -> Array:
@@ -80,13 +81,24 @@ class MassTable(NamedTuple):
 
     def potential_energy(self, states: States) -> Array:
         """As the function of this name."""
-        return -(self.mass * (self.centers_of_mass(states) @ self.gravity)).sum(axis=-1)
+        return -(self.mass * (self.centers_of_mass(states) * self.gravity).sum(axis=-1)).sum(axis=-1)
 
     def spin_momenta(self, states: States) -> Array:
         """R I R^T w_WB of each body [kg m^2/s], shape (..., bodies, 3)."""
         R_WB = rotation_matrices(states.orientation)
         w_B = np.einsum("...nji,...nj->...ni", R_WB, states.angular_velocity)
         return np.einsum("...nij,njk,...nk->...ni", R_WB, self.inertia, w_B)
+
+
+def _gravity_of(scene: Scene, name: str) -> Array:
+    """Gravity and the uniform fields that act on a body [m/s^2], shape (3,)."""
+    fields = [force for force in scene.forces if isinstance(force, UniformField)]
+    own = [
+        np.asarray(field.acceleration, float)
+        for field in fields
+        if field.bodies is None or name in field.bodies
+    ]
+    return np.sum([scene.gravity, *own], axis=0)
 
 
 def centers_of_mass(scene: Scene, states: States) -> Array:
@@ -103,11 +115,34 @@ def kinetic_energy(scene: Scene, states: States) -> Array:
 
 
 def potential_energy(scene: Scene, states: States) -> Array:
-    """Potential energy of all bodies in gravity, zero at the world's origin [J], shape (...).
+    """Energy of bodies in gravity and uniform fields, and of springs [J], shape (...).
 
-    Equation: U = -sum of m g . p_WC
+    That in gravity is zero at the world's origin, that of a spring where it has its length.
+
+    Equation: U = -sum of m g . p_WC + sum of k (|p_a - p_b| - length)^2 / 2
     """
-    return MassTable.of(scene).potential_energy(states)
+    return MassTable.of(scene).potential_energy(states) + spring_energy(scene, states)
+
+
+def spring_energy(scene: Scene, states: States) -> Array:
+    """Energy of all springs [J], shape (...)."""
+    index = {body.name: i for i, body in enumerate(scene.bodies)}
+    total = np.zeros(states.position.shape[:-2])
+    for spring in scene.forces:
+        if isinstance(spring, Spring):
+            ends = [
+                np.asarray(point, float) if name is None else _point_of(states, index[name], point)
+                for name, point in ((spring.body_a, spring.point_a), (spring.body_b, spring.point_b))
+            ]
+            stretch = np.linalg.norm(ends[0] - ends[1], axis=-1) - spring.length
+            total += 0.5 * spring.stiffness * stretch**2
+    return total
+
+
+def _point_of(states: States, body: int, point: ArrayLike) -> Array:
+    """A point of a body's frame in the world [m], shape (..., 3)."""
+    R_WB = rotation_matrices(states.orientation[..., body, :])
+    return states.position[..., body, :] + R_WB @ np.asarray(point, float)
 
 
 def total_energy(scene: Scene, states: States) -> Array:

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .compilation import compile_kernels
+from .compilation import compile_kernels, compile_parts
+from .diagnostics import spring_energy
 from .dynamics.body_state import BodyState, origin_pose
 from .errors import SceneError, SolverError
 from .files import write_whole
-from .forces import UniformField
+from .forces import Spring, UniformField
 from .report import ContactEvent, Report
 from .scene import Scene
 from .snapshots import pack, unpack
@@ -53,15 +54,15 @@ class Contacts(NamedTuple):
     force: np.ndarray  # [N] (c, 3) force on a of resting contact, by the analytic solver; else zero
 
 
+def _compile(scene: Scene, solver: SolverChoice) -> None:
+    compile_kernels(solver)
+    if any(not isinstance(force, UniformField) for force in scene.forces):
+        compile_parts("forces")
+
+
 def _build_pipeline(scene: Scene, solver: Solver) -> tuple[ImpulsePipeline | AnalyticPipeline, np.ndarray]:
     if isinstance(solver, AnalyticSolver):
         return analytic.build_pipeline(scene, solver)
-    unknown = sorted({type(force).__name__ for force in scene.forces if not isinstance(force, UniformField)})
-    if unknown:
-        raise SolverError(
-            f"the impulse solver knows no forces but gravity and UniformField, and the scene has "
-            f"{', '.join(unknown)}; use solver='analytic' or remove them"
-        )
     return impulse.build_pipeline(scene, solver)
 
 
@@ -82,7 +83,7 @@ class Simulation:
             raise SceneError("the scene has no bodies; add at least one")
         self.scene = scene
         self.solver = resolve_solver(solver)
-        compile_kernels(self.solver)
+        _compile(scene, self.solver)
         self._pipeline, self._order = _build_pipeline(scene, self.solver)
         self._model = self._pipeline.model
         self._rank = np.argsort(self._order)
@@ -155,12 +156,15 @@ class Simulation:
         )
 
     def energy(self) -> float:
-        """Kinetic and potential energy of the bodies that move by forces [J]."""
+        """Kinetic and potential energy of the bodies that move by forces, and of springs [J]."""
         m, s = self._model, self._pipeline.state
         w_P = np.einsum("nji,nj->ni", s.R.reshape(-1, 3, 3), s.w)  # in the axes of the principal moments
         kinetic = m.mass * np.einsum("ni,ni->n", s.v, s.v) + np.einsum("ni,ni,ni->n", m.inertia, w_P, w_P)
-        potential = m.mass * (s.c @ self.scene.gravity)
-        return float((0.5 * kinetic - potential)[self._movable].sum())
+        potential = m.mass * np.einsum("ni,ni->n", s.c, self._pipeline.paths.gravity)
+        energy = (0.5 * kinetic - potential)[self._movable].sum()
+        if any(isinstance(force, Spring) for force in self.scene.forces):
+            energy += spring_energy(self.scene, self.state)
+        return float(energy)
 
     def advance(self, seconds: float) -> None:
         """Advance by a time [s]: in equal steps no longer than the solver's, or from event to event.
@@ -265,7 +269,7 @@ def simulate(
         raise SolverError(f"the number of frames must not be negative, but is {count}")
     if progress:
         progress("compile", 0, count)
-    compile_kernels(solver)
+    _compile(scene, solver)
     if progress:
         progress("prepare", 0, count)
     simulation = Simulation(scene, solver)

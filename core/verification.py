@@ -27,6 +27,7 @@ from .diagnostics import (
     rotation_matrices,
 )
 from .errors import SceneError
+from .forces import CustomForce, Spring, Thruster, UniformField
 from .geometry.shapes import Mesh
 from .report import Report
 from .scene import Scene
@@ -270,6 +271,8 @@ def _energy_warnings(scene: Scene, trajectory: Trajectory, tolerance: float) -> 
     """Energy that rises where no body is driven."""
     if any(body.motion is not None for body in scene.bodies):
         return []
+    if any(isinstance(force, Thruster | CustomForce) for force in scene.forces):
+        return []
     kinetic, potential = kinetic_energy(scene, trajectory), potential_energy(scene, trajectory)
     weight = sum(body.mass for body in scene.bodies) * float(np.linalg.norm(scene.gravity))
     # Pushing overlaps of the tolerance apart lifts bodies by as much; that is no fault.
@@ -287,7 +290,9 @@ def _energy_warnings(scene: Scene, trajectory: Trajectory, tolerance: float) -> 
 
 def _momentum_warnings(scene: Scene, trajectory: Trajectory) -> list[str]:
     """Momentum that is not kept, where all bodies are free: p grows by m g t, spin about the centre stays."""
-    free = all(
+    fields = [force for force in scene.forces if isinstance(force, UniformField) and force.bodies is None]
+    springs = [force for force in scene.forces if isinstance(force, Spring) and force.body_b is not None]
+    free = len(fields) + len(springs) == len(scene.forces) and all(
         body.kind == "dynamic"
         and not any((*body.lock_linear, *body.lock_angular, body.linear_damping, body.angular_damping))
         for body in scene.bodies
@@ -297,7 +302,8 @@ def _momentum_warnings(scene: Scene, trajectory: Trajectory) -> list[str]:
     masses = np.array([body.mass for body in scene.bodies])
     seconds = trajectory.times - trajectory.times[0]
     momentum = linear_momentum(scene, trajectory)
-    pull = masses.sum() * seconds[:, None] * scene.gravity
+    gravity = np.sum([scene.gravity, *(np.asarray(field.acceleration, float) for field in fields)], axis=0)
+    pull = masses.sum() * seconds[:, None] * gravity
     center = np.einsum("b,fbi->fi", masses / masses.sum(), centers_of_mass(scene, trajectory))
     spin = angular_momentum(scene, trajectory) - np.cross(center, momentum)
     arm = np.linalg.norm(centers_of_mass(scene, trajectory) - center[:, None], axis=-1)

@@ -208,6 +208,21 @@ def gravity_of(scene: Scene, bodies: list[Body]) -> np.ndarray:
     return gravity
 
 
+def usual_gravity(scene: Scene) -> float:
+    """Acceleration that all bodies share, or where there is none the greatest that any has [m/s^2].
+
+    It tells what counts as slow. What acts on a few bodies alone says nothing of the others.
+    """
+    shared, own = np.asarray(scene.gravity, float).copy(), [0.0]
+    for field in scene.forces:
+        if isinstance(field, UniformField) and field.bodies is None:
+            shared += np.asarray(field.acceleration, float)
+        elif isinstance(field, UniformField):
+            own.append(float(np.linalg.norm(field.acceleration)))
+    size = float(np.linalg.norm(shared))
+    return size if size > 0.0 else max(own)
+
+
 def ignored_pairs(scene: Scene, bodies: list[Body]) -> np.ndarray:
     """Pairs that ignore each other as the broad phase takes them, for bodies in the order of the model."""
     index = {body.name: i for i, body in enumerate(bodies)}

@@ -86,12 +86,11 @@ def _add_thruster(
     forces: AppliedForces, item: Thruster, state: BodyState, time: float, out: WrenchJacobian
 ) -> None:
     """Force and torque turn with the body."""
-    force, torque = np.zeros_like(state.v), np.zeros_like(state.v)
-    forces.add_thruster(item, state, time, force, torque)
+    force, torque = forces.thrust(item, state, time)
     i = forces.index[item.body]
     turn = slice(6 * i + 3, 6 * i + 6)
-    out.of_place[6 * i : 6 * i + 3, turn] -= cross_matrix(force[i])
-    out.of_place[turn, turn] -= cross_matrix(torque[i])
+    out.of_place[6 * i : 6 * i + 3, turn] -= cross_matrix(force)
+    out.of_place[turn, turn] -= cross_matrix(torque)
 
 
 def _add_custom(
@@ -122,7 +121,7 @@ def _add_custom(
 
 
 def rates_jacobian(forces: AppliedForces, state: BodyState, time: float, rows: Array) -> Array:
-    """Derivative of y' by y for the bodies `rows`, shape (13 k, 13 k); y as in `solvers/analytic_bodies.py`.
+    """Derivative of y' by y for the bodies `rows`, shape (13 k, 13 k); y as in `dynamics/driven_bodies.py`.
 
     Without contact forces and without locked axes. With dtheta = 2 dq q* and w = I^-1 L:
     dw = dtheta x w + I^-1 (dL - dtheta x L).

@@ -13,7 +13,7 @@ import numpy as np
 from ..collision.pairs import HIGH
 from ..collision.persistence import follow
 from ..crew import FIRST, LEADER, TASK, next_piece_in_turn, piece_done, put_up
-from ..jit import inlined, inner, kernel
+from ..jit import inlined, inner, kernel, merged
 from ..math3 import mat3, quat, vec3
 from .body_state import DYNAMIC, STATIC
 from .free_rotation import free_spin, spin_after_collisions, spin_under_torque
@@ -65,7 +65,9 @@ class MotionPlan(NamedTuple):
     end: Velocity at the end of the step. For smooth motion it is start + `change`.
     change: Velocity change over the step by what acts smoothly (gravity, lasting contacts).
     spin: Mean angular velocity of free motion.
-    torque: By what lasting contacts changed the angular momentum in the last step.
+    force, torque: By what lasting contacts changed the linear and angular momentum in the last step.
+    drive: What applied forces add to `mean` (6), to the velocity (3) and to the angular momentum (3) at the
+        end of the step; no rows where a scene has no such forces. See `impulse_forces`.
     driven: Mean angular velocity if they do so again, of bodies that turn far; zero of others.
     collided: Bodies that collide in the step, whose momentum is not that which they turned with before.
     due: Bodies to be planned next: all, unless only some were moved since.
@@ -76,18 +78,21 @@ class MotionPlan(NamedTuple):
     change: np.ndarray  # (n, 6)
     end_minus_mean: np.ndarray  # (n, 6)
     spin: np.ndarray  # [rad/s] (n, 3)
+    force: np.ndarray  # [kg m/s] (n, 3)
     torque: np.ndarray  # [kg m^2/s] (n, 3)
+    drive: np.ndarray  # [m/s, rad/s, m/s, kg m^2/s] (n, 12) or (0, 12)
     driven: np.ndarray  # [rad/s] (n, 3)
     collided: np.ndarray  # (n,)
     due: np.ndarray  # (n,)
 
 
-def empty_plan(n: int) -> MotionPlan:
-    """A plan for n bodies."""
+def empty_plan(n: int, has_forces: bool = False) -> MotionPlan:
+    """A plan for n bodies, in a scene that may have applied forces."""
     start, mean, change, end_minus_mean = (np.zeros((n, 6)) for _ in range(4))
-    spin, torque, driven = (np.zeros((n, 3)) for _ in range(3))
+    spin, force, torque, driven = (np.zeros((n, 3)) for _ in range(4))
+    drive = np.zeros((n if has_forces else 0, 12))
     return MotionPlan(
-        start, mean, change, end_minus_mean, spin, torque, driven,
+        start, mean, change, end_minus_mean, spin, force, torque, drive, driven,
         collided=np.zeros(n, np.bool_), due=np.ones(n, np.bool_),
     )  # fmt: skip
 
@@ -116,6 +121,60 @@ def is_driven(plan, i):
     return plan.driven[i, 0] != 0.0 or plan.driven[i, 1] != 0.0 or plan.driven[i, 2] != 0.0
 
 
+@merged
+def _plan_flight(model, state, gravity, h, plan, i):
+    """Plan the flight of a body's centre of mass."""
+    keep, mean = _decay(model.damping[i, 0], h)
+    # The mean of the decay itself, for the part gravity adds: (1 - mean) / (c h) -> 1/2.
+    x = model.damping[i, 0] * h
+    half = 0.5 - x / 6.0 + x * x / 24.0 if x < 1e-3 else (1.0 - mean) / x
+    for k in range(3):
+        g = gravity[i, k] if model.inv_mass[i, k] > 0.0 else 0.0
+        v = state.v[i, k]
+        plan.mean[i, k] = v * mean + g * h * half
+        plan.change[i, k] = v * (keep - 1.0) + g * h * mean
+        plan.end_minus_mean[i, k] = v + plan.change[i, k] - plan.mean[i, k]
+
+
+@merged
+def _plan_turn(model, state, h, plan, i):
+    """Plan the turn of a body about its centre of mass."""
+    w = vec3.load(state.w, i)
+    if model.inv_inertia[i, 0] == 0.0 or vec3.dot(w, w) == 0.0:
+        return
+    _, mean = _decay(model.damping[i, 1], h)
+    spin, q, L = vec3.scale(w, mean), quat.load(state.q, i), vec3.scale(vec3.load(state.L, i), mean)
+    if is_locked(model.lock_angular[i]):
+        spin = locked_spin(q, L, spin, model.inertia[i], model.lock_angular[i], h)
+    else:
+        r = mat3.load(state.R, i)
+        if LEAST_TURN**2 < vec3.dot(w, w) * h * h < WILD_TURN**2:
+            _plan_driven(model, plan, i, q, L, spin, h)
+        spin = free_spin(q, r, L, spin, model.inertia[i], model.inv_inertia[i], model.axis_order[i], h)
+    for k in range(3):
+        plan.mean[i, 3 + k], plan.spin[i, k] = spin[k], spin[k]
+        plan.change[i, 3 + k] = 2.0 * (spin[k] - w[k])
+        plan.end_minus_mean[i, 3 + k] = spin[k] - w[k]
+
+
+@inner
+def _add_drive(state, plan, i):
+    """Add what applied forces do in the step to the plan of a body."""
+    drive, knows_contacts = plan.drive[i], is_driven(plan, i)
+    turned = mat3.transform(mat3.load(state.inv_I, i), (drive[9], drive[10], drive[11]))
+    for k in range(3):
+        plan.spin[i, k] += drive[3 + k]
+        if knows_contacts:
+            plan.driven[i, k] += drive[3 + k]
+        plan.change[i, k] += drive[6 + k]
+        plan.change[i, 3 + k] += turned[k]
+        plan.end_minus_mean[i, k] += drive[6 + k]
+        plan.end_minus_mean[i, 3 + k] += turned[k]
+    for k in range(6):
+        plan.mean[i, k] += drive[k]
+        plan.end_minus_mean[i, k] -= drive[k]
+
+
 @inner
 def plan_bodies(model, state, gravity, h, plan, first, last):
     """Plan the step of some bodies, if due, as if nothing touched them; exact for gravity and linear damping.
@@ -136,36 +195,11 @@ def plan_bodies(model, state, gravity, h, plan, first, last):
             plan.spin[i, k], plan.driven[i, k] = state.w[i, k], 0.0
         for k in range(6):
             plan.mean[i, k], plan.change[i, k], plan.end_minus_mean[i, k] = plan.start[i, k], 0.0, 0.0
-        if model.kind[i] != DYNAMIC:
-            continue
-        keep, mean = _decay(model.damping[i, 0], h)
-        # The mean of the decay itself, for the part gravity adds: (1 - mean) / (c h) -> 1/2.
-        x = model.damping[i, 0] * h
-        half = 0.5 - x / 6.0 + x * x / 24.0 if x < 1e-3 else (1.0 - mean) / x
-        for k in range(3):
-            g = gravity[i, k] if model.inv_mass[i, k] > 0.0 else 0.0
-            v = state.v[i, k]
-            plan.mean[i, k] = v * mean + g * h * half
-            plan.change[i, k] = v * (keep - 1.0) + g * h * mean
-            plan.end_minus_mean[i, k] = v + plan.change[i, k] - plan.mean[i, k]
-        w = vec3.load(state.w, i)
-        if model.inv_inertia[i, 0] == 0.0 or vec3.dot(w, w) == 0.0:
-            continue
-        keep, mean = _decay(model.damping[i, 1], h)
-        spin, q, L = vec3.scale(w, mean), quat.load(state.q, i), vec3.scale(vec3.load(state.L, i), mean)
-        if is_locked(model.lock_angular[i]):
-            spin = locked_spin(q, L, spin, model.inertia[i], model.lock_angular[i], h)
-        else:
-            r = mat3.load(state.R, i)
-            if LEAST_TURN**2 < vec3.dot(w, w) * h * h < WILD_TURN**2:
-                _plan_driven(model, plan, i, q, L, spin, h)
-            spin = free_spin(
-                q, r, L, spin, model.inertia[i], model.inv_inertia[i], model.axis_order[i], h
-            )  # fmt: skip
-        for k in range(3):
-            plan.mean[i, 3 + k], plan.spin[i, k] = spin[k], spin[k]
-            plan.change[i, 3 + k] = 2.0 * (spin[k] - w[k])
-            plan.end_minus_mean[i, 3 + k] = spin[k] - w[k]
+        if model.kind[i] == DYNAMIC:
+            _plan_flight(model, state, gravity, h, plan, i)
+            _plan_turn(model, state, h, plan, i)
+            if plan.drive.shape[0] > 0:
+                _add_drive(state, plan, i)
 
 
 @kernel
@@ -291,6 +325,10 @@ def move_some_bodies(model, state, plan, gravity, h, first, last):
                 g = gravity[i, k] if model.inv_mass[i, k] > 0.0 else 0.0
                 state.v[i, k] = state.v[i, k] * keep + g * h * mean
                 state.L[i, k] *= keep_spin
+                if plan.drive.shape[0] > 0:
+                    state.v[i, k] += plan.drive[i, 6 + k]
+                    if not model.lock_angular[i, k]:
+                        state.L[i, k] += plan.drive[i, 9 + k]
         if turns:
             update_derived(model, state, i)
         else:

@@ -131,7 +131,7 @@ class AnalyticPipeline:
         bodies = [scene.bodies[i] for i in order]
         self.settings, self.model, self.state = settings, model, state
         self.names = [body.name for body in bodies]
-        self.gravity = np.asarray(scene.gravity, float)
+        self.gravity = np.array(scene.gravity, float)
         self.paths = KinematicPaths(bodies, model, gravity_of(scene, bodies))
         self.paths.set_poses(state, 0.0)
         update_all_derived(model, state)
@@ -163,11 +163,9 @@ class AnalyticPipeline:
     def _clear_touch(self) -> None:
         n = len(self.model.mass)
         self.contacts = self.finder.points(self.state, -np.inf)
-        self.force = np.zeros((0, 3))
-        self.impulse = np.zeros((0, 3))
+        self.force, self.impulse = np.zeros((2, 0, 3))
         self.level = np.zeros(0)
-        self.slips = np.zeros(0, bool)
-        self.lasting = np.zeros(0, bool)
+        self.slips, self.lasting = np.zeros((2, 0), bool)
         self.acceleration, self.spin_up, self.free = np.zeros((3, n, 3))
         self.driven, self.held = np.zeros(n, bool), np.zeros(n, bool)
 
@@ -226,6 +224,8 @@ class AnalyticPipeline:
     def find_contacts(self) -> None:
         """Find what touches now; pairs that were under load stay in touch a little longer."""
         with self._stage("narrow phase"):
+            if self.paths.wake(self.forces.woken(self.paths.asleep, self.state, self.time), self.state):
+                update_all_derived(self.model, self.state)
             self.paths.set_velocities(self.state, self.time, self._until_break(1e-3))
             self.finder.update_pairs(self.state, np.full(len(self.names), self.tolerance))
             is_loaded = self.force[:, 0] > 0.0
@@ -396,7 +396,7 @@ class AnalyticPipeline:
         change = np.linalg.norm(a, axis=1) + bound * np.linalg.norm(alpha, axis=1)
         strongest = max(float(np.linalg.norm(self.gravity)), float(np.abs(self.free).max(initial=0.0)))
         still = (speed <= NOISE * self._resting_speed()) & (change <= STILL * strongest)
-        still &= ~self.forces.has_functions
+        still &= ~self.forces.may_change(~still)
         self.held = self.driven & in_touch & still
         for rows in find_islands(resting, model):
             bodies = np.unique(resting.body[rows])

@@ -11,11 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dynamics.body_state import DYNAMIC, KINEMATIC, BodyModel, BodyState
+from ..dynamics.driven_bodies import (
+    PARTS,
+    allowed_errors,
+    carry_bodies,
+    copy_state,
+    free_accelerations,
+    place_bodies,
+    start_vector,
+    vector_sizes,
+    write_rates,
+)
 from ..dynamics.force_jacobian import rates_jacobian
 from ..dynamics.forces import AppliedForces
 from ..dynamics.integrators import IntegratorName, Piece, integrate
 from ..dynamics.motion import empty_plan, move_bodies, plan_free_motion
-from .analytic_bodies import carry_bodies, free_accelerations, place_bodies, write_rates
 from .analytic_contacts import Array, ContactPoints, frame_velocity, relative_acceleration, wrenches
 from .analytic_events import LASTING, ContactFinder
 from .analytic_rest import SolveCount, slip_along, slip_velocity, solve_forces
@@ -24,8 +34,6 @@ from .analytic_rows import match_contacts
 # Absolute error of a step, in units of tolerance times rtol: 1e-10 at the default settings, a tenth of the
 # band within which bodies are in touch.
 ABSOLUTE = 1e3
-# Of the relative error, in (c, q, v, L): an error in the velocity counts twice in the energy.
-PARTS = np.repeat([1.0, 0.1], [7, 6])
 # [rad] in one step of a body that tumbles. Its energy wavers by at most 3.1e-4 turn^4 about what it is, as
 # the steps are a splitting of order 4 (worst of .01 : 1 : 1.005 to 1 : 10 : 11, any axis): a hundred flights
 # then change it by at most a hundred times 1e-12. And most steps of one flight.
@@ -44,19 +52,6 @@ class Touch(NamedTuple):
     slips: NDArray[np.bool_]  # (m,)
     slip: Array  # (m, 3) direction of the slip at the start, world axes: see `slip_velocity`
     resting_speed: float  # [m/s]
-
-
-def vector_sizes(y: Array) -> Array:
-    """The length of the vector or quaternion that each number of (c, q, v, L) of bodies belongs to."""
-    rows, sizes = y.reshape(-1, 13), np.empty((len(y) // 13, 13))
-    for part in (slice(0, 3), slice(3, 7), slice(7, 10), slice(10, 13)):
-        sizes[:, part] = np.linalg.norm(rows[:, part], axis=1)[:, None]
-    return sizes.ravel()
-
-
-def copy_state(state: BodyState) -> BodyState:
-    """A state of its own."""
-    return BodyState(*(column.copy() for column in state))
 
 
 class NoForcesError(Exception):
@@ -119,7 +114,7 @@ class Mover:
         moments = model.inertia
         unequal = moments.max(axis=1) > (1.0 + 1e-12) * moments.min(axis=1)
         self._tumbles = unequal & (model.kind == DYNAMIC)
-        self._allowed = self._allowed_errors()
+        self._allowed = allowed_errors(model, ABSOLUTE * tolerance * rtol, tolerance)
 
     def fly(self, state: BodyState, h: float) -> BodyState:
         """All bodies after the time h of free motion: exact, see `dynamics/motion.py`.
@@ -151,8 +146,7 @@ class Mover:
         if len(rows) == 0 or h == 0.0:
             return way
         way.rows = rows
-        c = np.zeros((len(rows), 3))
-        y = np.concatenate([c, state.q[rows], state.v[rows], state.L[rows]], axis=1).ravel()
+        y = start_vector(state, rows)
         moving = np.flatnonzero(self.model.kind == KINEMATIC)
         touch = touch._replace(force=touch.force.copy())
         now = copy_state(state)
@@ -186,18 +180,6 @@ class Mover:
             return way
         way.end = way.pieces[-1].end, end
         return way
-
-    def _allowed_errors(self) -> Array:
-        """Absolute error of a step in (c, q, v, L) of each body, shape (n, 13).
-
-        That of a length, and what moves a body's surface, or changes its speed in a second, by as much.
-        """
-        model, error = self.model, ABSOLUTE * self.tolerance * self.rtol
-        size = np.where(np.isfinite(model.bound), np.maximum(model.bound, self.tolerance), 1.0)
-        allowed = np.full((len(size), 13), error)
-        allowed[:, 3:7] /= size[:, None]
-        allowed[:, 10:] *= (model.inertia.max(axis=1) / size)[:, None]
-        return allowed
 
     def free_acceleration(self, state: BodyState, time: float) -> tuple[Array, Array, Array]:
         """Accelerations without contact (n, 3), and torques about the centres of mass (n, 3).

@@ -26,12 +26,14 @@ from ..dynamics.body_state import (
     gravity_of,
     ignored_pairs,
     initial_state,
+    usual_gravity,
 )
 from ..dynamics.contact_rows import empty_rows, grown_rows
 from ..dynamics.islands import empty_graph, empty_islands
 from ..dynamics.kinematic import KinematicPaths
 from ..dynamics.motion import empty_plan, update_all_derived
 from ..errors import SolverError
+from ..forces import Force
 from ..geometry.shape_table import Colliders, MeshTrees, ShapeTable
 from ..report import Stage
 from ..scene import Scene
@@ -43,6 +45,7 @@ from .collision_round import empty_round
 from .contact_events import EventLog, list_events
 from .impulse_collisions import empty_collisions
 from .impulse_energy import EnergyScratch
+from .impulse_forces import Drive
 from .impulse_guard import PassageGuard, list_fast_pairs
 from .impulse_islands import recall_solve, remembered, solve_scratch
 from .impulse_meeting import surfaces_of
@@ -81,8 +84,8 @@ def build_pipeline(scene: Scene, settings: ImpulseSolver) -> tuple["ImpulsePipel
     paths.set_poses(state, 0.0)
     update_all_derived(model, state)
     pipeline = ImpulsePipeline(
-        settings, model, shapes, colliders, trees, state, paths,
-        gravity=paths.gravity, multiply=scene.combine == "multiply",
+        settings, model, shapes, colliders, trees, state, paths, scene.forces,
+        gravity=paths.gravity, gravity_size=usual_gravity(scene), multiply=scene.combine == "multiply",
         mobile=np.array([b.is_movable for b in bodies]), sensor=np.array([b.sensor for b in bodies]),
         apart=ignored_pairs(scene, bodies), names=[b.name for b in bodies],
     )  # fmt: skip
@@ -101,8 +104,10 @@ class ImpulsePipeline:
         trees: MeshTrees,
         state: BodyState,
         paths: KinematicPaths,
+        forces: list[Force],
         *,
         gravity: np.ndarray,
+        gravity_size: float,
         multiply: bool,
         mobile: np.ndarray,
         sensor: np.ndarray,
@@ -113,6 +118,7 @@ class ImpulsePipeline:
 
         Args:
             gravity: Of each body, other uniform fields included [m/s^2], shape (n, 3).
+            gravity_size: By which it is told what is slow [m/s^2].
             multiply: How coefficients combine.
             mobile: Bodies that move by forces now or later, shape (n,).
             sensor: Bodies that only report what overlaps them, shape (n,).
@@ -120,10 +126,8 @@ class ImpulsePipeline:
         """
         self.settings, self.model, self.shapes, self.colliders = settings, model, shapes, colliders
         self.state, self.paths = state, paths
-        self.gravity, self.multiply = gravity, multiply
-        self.gravity_size = float(np.linalg.norm(gravity, axis=1).max())
-        self.equilibrium = IN_MOTION
-        self.names = names
+        self.gravity, self.gravity_size, self.multiply = gravity, gravity_size, multiply
+        self.equilibrium, self.names = IN_MOTION, names
         self.crew = Crew(settings.threads)
         self.runner = Runner(self.crew)
         self._sequences = [Sequence(self.runner) for _ in range(4)]
@@ -134,9 +138,9 @@ class ImpulsePipeline:
         self.tolerance = min([settings.tolerance, *(RELATIVE_TOLERANCE * model.bound[mobile])])
         self.surfaces = surfaces_of(model.restitution, multiply, self.gravity_size, self.tolerance)
         self.broad_phase = BroadPhase(model, shapes, colliders, trees, state, mobile, apart)
-        self.plan = empty_plan(n)
-        self.sensor = sensor
-        self.trace = new_trace(model.bound)
+        self.drive = Drive(forces, names, model, gravity, self.tolerance)
+        self.plan = empty_plan(n, bool(self.drive))
+        self.sensor, self.trace = sensor, new_trace(model.bound)
         self.scratch = [(make_scratch(shapes),) for _ in range(self.crew.threads)]
         self.guard = PassageGuard(model.kind, sensor, shapes, colliders, self.masses, self.scratch[LEADER][0])
         self.log = EventLog(names, colliders.body, settings.event_impulse)
@@ -253,8 +257,9 @@ class ImpulsePipeline:
             start_at_rest(self, h)
         self.log.make_room(len(self.broad_phase.pairs.collider))
         begin, made = perf_counter(), 1
-        if self.paths.paths or self.forgives:
+        if self.paths.paths or self.drive or self.forgives:
             self._run(self._moving, partial(stages.of_a_step, self, h), h)
+            self.drive.make_up(self.contacts.body, self.rows.collision, self.contact_count, self.state, h)
             self._end_step(h)
             self.look_ahead(h)
         else:
@@ -372,6 +377,8 @@ class ImpulsePipeline:
 
     def look_ahead(self, h: float) -> None:
         """Plan the coming step as free motion and find the contacts it may meet."""
+        if self.paths.wake(self.drive.woken(self.paths.asleep, self.state, self.time + 0.5 * h), self.state):
+            self._respond_anew()
         self._look_ahead(h)
         while self.wake_touched(h):
             self._look_ahead(h)
@@ -436,6 +443,8 @@ class ImpulsePipeline:
             self.released += due
             self._respond_anew()
         self.paths.set_velocities(self.state, self.time, h)
+        if self.drive:
+            self.solve.held[self.drive.plan(self.state, self.time, h, self.at_rest, self.plan)] = False
 
     def repair_positions(self, h: float) -> None:
         """Project out what the step left too deep."""

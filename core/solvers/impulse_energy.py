@@ -223,12 +223,17 @@ def _slow_island_down(masses, state, islands, island, grounded, excess):
 
 @inner
 def _lift(masses, islands, island, plan, gravity, h):
-    """By how much the motion of the step raises the energy of place of an island [J]."""
+    """By how much a step raises the energy of place of an island [J], less the work of applied forces."""
     lift = 0.0
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
         body = islands.body[k]
-        v = plan.mean[body, 0], plan.mean[body, 1], plan.mean[body, 2]
-        lift -= h * masses.mass[body] * vec3.dot(vec3.load(gravity, body), v)
+        mass, mean = masses.mass[body], plan.mean[body]
+        v = mean[0], mean[1], mean[2]
+        lift -= h * mass * vec3.dot(vec3.load(gravity, body), v)
+        if plan.drive.shape[0] > 0:
+            drive = plan.drive[body]
+            lift -= mass * vec3.dot((drive[6], drive[7], drive[8]), v)
+            lift -= vec3.dot((drive[9], drive[10], drive[11]), (mean[3], mean[4], mean[5]))
     return lift
 
 

@@ -30,13 +30,17 @@ def _write_impulses(contacts, rows, first, last, impulse_out, push_out):
 
 
 @inner
-def _note_torque(masses, gravity, i, change, h, plan):
-    """Note by what contacts changed the angular momentum of a body, if as forces that last."""
+def _note_lasting(masses, gravity, i, change, h, plan):
+    """Note by what contacts changed the momenta of a body, if as forces that last."""
     m, L = vec3.load(masses.inv_mass, i), (change[3], change[4], change[5])
     v = m[0] * change[0], m[1] * change[1], m[2] * change[2]
     w = mat3.transform(mat3.load(masses.inv_I, i), L)
-    is_force = lasts(masses, i, v, w, L, h * vec3.norm(vec3.load(gravity, i)))
+    weight = h * vec3.norm(vec3.load(gravity, i))
+    if plan.drive.shape[0] > 0:
+        weight += vec3.norm((plan.drive[i, 6], plan.drive[i, 7], plan.drive[i, 8]))
+    is_force = lasts(masses, i, v, w, L, weight)
     for k in range(3):
+        plan.force[i, k] = change[k] if is_force else 0.0
         plan.torque[i, k] = L[k] if is_force else 0.0
 
 
@@ -49,7 +53,7 @@ def _advance(model, masses, state, change, parts, first, last, plan, gravity, h,
             energy_out[i] = kinetic_energy(masses, state, i)
             add_parts(change, parts, i)
             d = change[0][i]
-            _note_torque(masses, gravity, i, d, h, plan)
+            _note_lasting(masses, gravity, i, d, h, plan)
             for k in range(3):
                 if model.inv_mass[i, k] > 0.0:
                     state.v[i, k] += d[k] * model.inv_mass[i, k]

@@ -85,7 +85,10 @@ def _warm_start(
         for k in range(3):
             net[i, k] *= masses.inv_mass[i, k]
             net[i, 3 + k] = w[k]
-        lasting = lasting_out[i] = lasts(masses, i, (net[i, 0], net[i, 1], net[i, 2]), w, L, gravity_speed)
+        # Of bodies that applied forces press, more than their weight lasts.
+        weight = vec3.norm((plan.change[i, 0], plan.change[i, 1], plan.change[i, 2]))
+        weight = max(weight, gravity_speed) if plan.drive.shape[0] > 0 else gravity_speed
+        lasting = lasting_out[i] = lasts(masses, i, (net[i, 0], net[i, 1], net[i, 2]), w, L, weight)
         part = 0.5 if lasting else 1.0
         for k in range(6):
             plan.mean[i, k] += part * net[i, k]

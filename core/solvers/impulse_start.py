@@ -66,7 +66,7 @@ def start_at_rest(pipeline: "ImpulsePipeline", h: float) -> None:
     for _ in range(LOAD_ROUNDS):
         if _find_loads(pipeline, h, preloaded=True) <= LOAD_ACCURACY:
             break
-        _note_torques(pipeline)
+        _note_loads(pipeline)
         pipeline.plan_motion(h)
     pipeline.equilibrium = IN_MOTION
     resting = pipeline.solve.held.any()
@@ -125,11 +125,13 @@ def _find_loads(pipeline: "ImpulsePipeline", h: float, *, preloaded: bool) -> fl
     return float(np.abs(found - before).max(initial=0.0) / largest) if largest > 0.0 else 0.0
 
 
-def _note_torques(pipeline: "ImpulsePipeline") -> None:
-    """Take the torques of the loads for those of a step before the first."""
-    count, torque = pipeline.contact_count, pipeline.plan.torque
+def _note_loads(pipeline: "ImpulsePipeline") -> None:
+    """Take the loads for those of a step before the first."""
+    count, force, torque = pipeline.contact_count, pipeline.plan.force, pipeline.plan.torque
     body, arm, load = pipeline.contacts.body[:count], pipeline.geometry.arm[:count], pipeline.impulse[:count]
-    torque[:] = 0.0
+    force[:], torque[:] = 0.0, 0.0
+    np.add.at(force, body[:, 0], load)
+    np.subtract.at(force, body[:, 1], load)
     np.add.at(torque, body[:, 0], np.cross(arm[:, 0], load))
     np.subtract.at(torque, body[:, 1], np.cross(arm[:, 1], load))
 

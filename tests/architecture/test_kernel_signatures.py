@@ -24,6 +24,7 @@ PARTS = (
     "compile_preparation",
     "compile_impulse",
     "compile_analytic",
+    "compile_forces",
 )
 
 
@@ -109,6 +110,7 @@ def kernels_compiled_while_simulating() -> list[str]:
     event.register("numba:compile", listener)
     for solver in ("impulse", "analytic"):
         topple.simulate(scenes.contacts_of_all_kinds(), seconds=0.1, solver=solver)
+    topple.simulate(scenes.boxes_on_springs(), seconds=0.1)
     thrown = topple.Body(
         "thrown", topple.Box((0.1, 0.1, 0.1)), position=(0, 0, 1), linear_velocity=(0, 0, -60)
     )

@@ -13,6 +13,7 @@ SCENES = {
     "heap": lambda: scenes.rocks_in_box(40),
     "cubes": lambda: scenes.cube_grid(3, 4),
     "stack": lambda: scenes.stack(5),
+    "springs": scenes.boxes_on_springs,
 }
 
 
@@ -20,7 +21,7 @@ def shuffled(scene, seed):
     """The same bodies, added in another order."""
     bodies = list(scene.bodies)
     random.Random(seed).shuffle(bodies)
-    return topple.Scene(gravity=scene.gravity, bodies=bodies)
+    return topple.Scene(gravity=scene.gravity, bodies=bodies, forces=scene.forces)
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -59,6 +60,7 @@ def test_other_process():
     ("build", "solver"),
     [
         (lambda: scenes.cube_grid(3, 4), "impulse"),
+        (scenes.boxes_on_springs, "impulse"),
         (lambda: scenes.bouncing_ball(restitution=0.5), "analytic"),
         (lambda: scenes.dominoes(2), "analytic"),
     ],

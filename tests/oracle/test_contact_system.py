@@ -8,9 +8,9 @@ import pytest
 import scenes
 import topple
 from topple.compilation import compile_kernels
+from topple.dynamics.driven_bodies import carry_bodies
 from topple.dynamics.motion import update_all_derived
 from topple.solvers.analytic import AnalyticSolver, build_pipeline
-from topple.solvers.analytic_bodies import carry_bodies
 from topple.solvers.analytic_contacts import (
     apply_impulses,
     build_system,

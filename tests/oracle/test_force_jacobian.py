@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import topple
 from topple.dynamics.body_state import BodyState, build_bodies, initial_state, quat_multiply
+from topple.dynamics.driven_bodies import place_bodies, write_rates
 from topple.dynamics.force_jacobian import rates_jacobian, wrench_jacobian
 from topple.dynamics.forces import AppliedForces
 from topple.dynamics.integrators import difference_jacobian
 from topple.dynamics.motion import update_all_derived
-from topple.solvers.analytic_bodies import place_bodies, write_rates
 from topple.solvers.analytic_motion import copy_state
 
 FORCES = {

@@ -7,7 +7,7 @@ so that sorting them gives the order in which they stand. SI units, z up, g = 9.
 from .friction import block_on_ramp, driven_box, pool_ball, sliding_block
 from .heaps import cube_grid, dice, funnel, rocks_in_box, stirred_cubes, wide_heap
 from .impact import bouncing_ball, bouncing_balls, head_on_spheres, oblique_sphere
-from .motion import free_fall, spinning_body
+from .motion import boxes_on_springs, free_fall, spinning_body
 from .papers import (
     balls_in_line,
     billiard_balls,
@@ -31,6 +31,7 @@ __all__ = [
     "block_with_thruster",
     "bouncing_ball",
     "bouncing_balls",
+    "boxes_on_springs",
     "brick_overhang",
     "brick_wall",
     "card_house",

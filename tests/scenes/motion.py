@@ -1,5 +1,7 @@
 """One body that touches nothing."""
 
+from itertools import pairwise
+
 import numpy as np
 import topple
 
@@ -37,4 +39,26 @@ def spinning_body(
             angular_velocity=angular_velocity,
         )
     )
+    return scene
+
+
+def boxes_on_springs() -> topple.Scene:
+    """Four boxes over a floor, tied to each other and to the world, one with a thruster, all with drag."""
+    scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
+    scene.add(topple.Body("floor", topple.Plane((0, 0, 1), 0), kind="static"))
+    names = [f"box {i}" for i in range(4)]
+    for i, name in enumerate(names):
+        scene.add(
+            topple.Body(
+                name, topple.Box((0.4, 0.3, 0.2)), mass=1.0 + i, position=(0.6 * i, 0.0, 0.3 + 0.5 * i)
+            )
+        )
+    for one, other in pairwise(names):
+        scene.add(
+            topple.Spring(body_a=one, body_b=other, point_a=(0.2, 0, 0), point_b=(-0.2, 0, 0), length=0.3,
+                          stiffness=400.0, damping=2.0)
+        )  # fmt: skip
+    scene.add(topple.Spring(body_a=names[-1], point_b=(1.8, 0.5, 2.5), stiffness=100.0))
+    scene.add(topple.Thruster(body=names[0], force=(0, 30.0, 0), point=(0.1, 0, 0), start=0.2, end=0.7))
+    scene.add(topple.ViscousDrag(linear=0.5, angular=0.01))
     return scene

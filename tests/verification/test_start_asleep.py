@@ -50,6 +50,17 @@ def test_hangs_until_touched(solver, figure):
     assert (z["upper"][after] < 4.0).all()
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_forces_wake(solver, figure):
+    """A thruster wakes what it acts on when it starts: x = a t^2 / 2, and gravity pulls from then on."""
+    ball = topple.Body("ball", topple.Sphere(0.5), mass=2.0, position=(0, 0, 3.0), asleep=True)
+    thruster = topple.Thruster(body="ball", force=(24.0, 0, 0), start=0.5)
+    trajectory = topple.simulate(topple.Scene(bodies=[ball], forces=[thruster]), seconds=1.0, solver=solver)
+    since = np.maximum(trajectory.times - 0.5, 0.0)[:, None]
+    expected = np.array([0, 0, 3.0]) + 0.5 * np.array([12.0, 0, -9.81]) * since**2
+    figure(f"place, {solver}", np.abs(trajectory.position[:, 0] - expected).max(), 1e-9, "m")
+
+
 def test_animated_bodies_wake():
     """An animated body wakes what it pushes; one that stands still does not, nor does the floor."""
     box = topple.Box((1.0, 1.0, 1.0))

@@ -1,13 +1,53 @@
-"""Motion of bodies under forces as kernels: their states as one vector y, and its rates.
+"""Motion of bodies under forces: their states as one vector y, its rates, and what error it may have.
 
 y holds (c, q, v, L) of each driven body, as in Baraff 1997, section 2 (with v for P): 13 numbers. Its c is
 measured from where the body was at the start of the step, so that errors do not depend on where that is.
 """
 
-from ..dynamics.body_state import DYNAMIC
-from ..dynamics.motion import update_derived
+import numpy as np
+
 from ..jit import inner, kernel
 from ..math3 import mat3, quat, vec3
+from .body_state import DYNAMIC, BodyModel, BodyState
+from .motion import update_derived
+
+# Of the relative error, in (c, q, v, L): an error in the velocity counts twice in the energy.
+PARTS = np.repeat([1.0, 0.1], [7, 6])
+
+
+def copy_state(state: BodyState) -> BodyState:
+    """A state of its own."""
+    return BodyState(*(column.copy() for column in state))
+
+
+def start_vector(state: BodyState, rows: np.ndarray) -> np.ndarray:
+    """The y of the bodies `rows` at the start of a step, shape (13 k,)."""
+    here = np.zeros((len(rows), 3))
+    return np.concatenate([here, state.q[rows], state.v[rows], state.L[rows]], axis=1).ravel()
+
+
+def vector_sizes(y: np.ndarray) -> np.ndarray:
+    """The length of the vector or quaternion that each number of (c, q, v, L) of bodies belongs to."""
+    rows, sizes = y.reshape(-1, 13), np.empty((len(y) // 13, 13))
+    for part in (slice(0, 3), slice(3, 7), slice(7, 10), slice(10, 13)):
+        sizes[:, part] = np.linalg.norm(rows[:, part], axis=1)[:, None]
+    return sizes.ravel()
+
+
+def allowed_errors(model: BodyModel, error: float, tolerance: float) -> np.ndarray:
+    """Absolute error of a step in (c, q, v, L) of each body, shape (n, 13).
+
+    That of a length, and what moves a body's surface, or changes its speed in a second, by as much.
+
+    Args:
+        error: Of the length [m].
+        tolerance: Size below which a body counts as so large [m].
+    """
+    size = np.where(np.isfinite(model.bound), np.maximum(model.bound, tolerance), 1.0)
+    allowed = np.full((len(size), 13), error)
+    allowed[:, 3:7] /= size[:, None]
+    allowed[:, 10:] *= (model.inertia.max(axis=1) / size)[:, None]
+    return allowed
 
 
 @kernel

@@ -1,0 +1,151 @@
+"""Springs, thrusters and drag in the impulse solver, by answers in closed form and by the analytic solver."""
+
+import math
+
+import numpy as np
+import pytest
+import scenes
+import topple
+from topple.diagnostics import total_energy
+
+G = 9.81
+FLOOR = topple.Body("floor", topple.Plane((0, 0, 1), 0), kind="static")
+
+
+def block(**kwargs):
+    """A block of 1 m x 1 m x .5 m and 10 kg on the floor."""
+    return topple.Body("block", topple.Box((1, 1, 0.5)), mass=10.0, position=(0, 0, 0.25), **kwargs)
+
+
+@pytest.mark.parametrize("stiffness", [20.0, 2e3, 2e5, 2e6])
+def test_oscillator(stiffness, figure):
+    """x = cos(sqrt(k / m) t), from 336 steps a swing to one: free motion is as exact as the integrator."""
+    ball = topple.Body("ball", topple.Sphere(0.1), mass=1.0, position=(1, 0, 0))
+    spring = topple.Spring(body_a="ball", stiffness=stiffness)
+    trajectory = topple.simulate(topple.Scene(gravity=(0, 0, 0), bodies=[ball], forces=[spring]), seconds=2.0)
+    error = trajectory.position[:, 0, 0] - np.cos(math.sqrt(stiffness) * trajectory.times)
+    # An error of 1e-8 in each step of the integrator, of which there is one a step or one a radian.
+    figure("place", np.abs(error).max(), 1e-8 * max(480.0, 2.0 * math.sqrt(stiffness)), "m")
+
+
+def test_tumbling_rocket(figure):
+    """A thruster off the centre of a box, on between two moments within steps: as by the analytic solver."""
+    box = topple.Body("box", topple.Box((0.3, 0.2, 0.1)), mass=1.0)
+    thruster = topple.Thruster(body="box", force=(0, 1, 2), point=(0.1, 0.05, 0), start=0.333, end=1.111)
+    scene = topple.Scene(gravity=(0, 0, 0), bodies=[box], forces=[thruster])
+    one, other = (topple.simulate(scene, seconds=3.0, solver=solver) for solver in ("impulse", "analytic"))
+    figure("place", np.abs(one.position - other.position).max(), 1e-7, "m")
+    figure("orientation", np.abs(one.orientation - other.orientation).max(), 1e-6)
+
+
+def test_two_boxes_on_a_spring_keep_energy(figure):
+    """Gravity, fields and a spring between points off the centres do work that is all energy of place."""
+    spins = {"linear_velocity": (0.3, 0, 0), "angular_velocity": (1, 2, 3)}
+    boxes = [topple.Body(n, topple.Box((0.3, 0.2, 0.1)), position=(x, 0, 0), **spins)
+             for n, x in (("a", 0.5), ("b", 1.0))]  # fmt: skip
+    spring = topple.Spring(body_a="a", body_b="b", point_a=(0.15, 0.1, 0), stiffness=1200, length=0.4)
+    fields = [topple.UniformField(acceleration=(1, 2, 3), bodies=["b"]),
+              topple.UniformField(acceleration=(-1, 2, 3))]  # fmt: skip
+    scene = topple.Scene(bodies=boxes, forces=[spring, *fields])
+    trajectory = topple.simulate(scene, seconds=2.0)
+    energy = total_energy(scene, trajectory)
+    figure("energy, relative to what is in play", np.ptp(energy) / np.ptp(trajectory.position), 1e-6)
+    assert topple.verify(scene, trajectory).warnings == []
+
+
+@pytest.mark.parametrize("time_step", [1 / 240, 1 / 60])
+def test_pushed_block(time_step, figure):
+    """F = 80 N for a second: a = F / m - mu g, then it slides to a halt, v^2 / (2 mu g) farther.
+
+    It starts a step late: friction answers a force when it has met it. So it is late by a step's way.
+    """
+    thruster = topple.Thruster(body="block", force=(80, 0, 0), point=(0, 0, -0.2), start=0.5, end=1.5)
+    scene = topple.Scene(bodies=[FLOOR, block()], forces=[thruster])
+    trajectory = topple.simulate(scene, seconds=3.0, solver=topple.ImpulseSolver(time_step=time_step))
+    a = 8.0 - 0.5 * G
+    way = 0.5 * a + a * a / (2 * 0.5 * G)
+    late = a * time_step * (1.0 + a / (0.5 * G))
+    figure(f"way, at {1 / time_step:.0f} steps a second", trajectory.position[-1, 1, 0] - way, late, "m")
+    assert not trajectory.linear_velocity[-1].any()
+
+
+@pytest.mark.parametrize("time_step", [1 / 240, 1 / 60])
+@pytest.mark.parametrize("stiffness", [1e3, 1e5, 1e6])
+def test_pressed_by_a_spring(stiffness, time_step, figure):
+    """A spring presses a block on the floor with 50 N, up to a swing a step: it carries m g + 50 N, still.
+
+    Free, it would swing by up to 5.3 radians in a step.
+    """
+    spring = topple.Spring(
+        body_a="block", point_b=(0, 0, 5), stiffness=stiffness, length=4.75 + 50 / stiffness
+    )
+    scene = topple.Scene(bodies=[FLOOR, block()], forces=[spring])
+    simulation = topple.Simulation(scene, topple.ImpulseSolver(time_step=time_step))
+    simulation.advance(0.5)
+    start = simulation.state.position
+    simulation.advance(2.0)
+    load = simulation.contacts.impulse[:, 2].sum() / time_step
+    figure(f"load, {stiffness:g} N/m, {time_step:.2g} s", load / (10 * G + 50) - 1, 0.01)
+    figure(
+        f"motion, {stiffness:g} N/m, {time_step:.2g} s",
+        np.abs(simulation.state.position - start).max(),
+        0,
+        "m",
+    )
+
+
+def test_pulled_by_an_animated_body(figure):
+    """A damped spring pulls a resting block along once it beats friction: as by the analytic solver."""
+    still, path = [(1, 0, 0, 0)] * 3, [(2, 0, 0.25), (2, 0, 0.25), (4, 0, 0.25)]
+    puller = topple.Body("puller", topple.Sphere(0.1), kind="kinematic", motion=([0, 1, 2], path, still))
+    spring = topple.Spring(body_a="block", body_b="puller", stiffness=100, length=2, damping=5)
+    scene = topple.Scene(bodies=[FLOOR, block(friction=0.2), puller], forces=[spring])
+    one, other = (topple.simulate(scene, seconds=4.0, fps=4, solver=s) for s in ("impulse", "analytic"))
+    figure("place", np.abs(one.position - other.position).max(), 1e-3, "m")
+    assert abs(one.position[4, 1, 0]) < 1e-12 < 1e-3 < one.position[5, 1, 0]
+
+
+def test_drag_on_a_sliding_block(figure):
+    """m v' = -c v - mu m g: v = (v0 + k) exp(-c t / m) - k with k = mu m g / c."""
+    drag = topple.ViscousDrag(linear=20.0, bodies=["block"])
+    scene = topple.Scene(bodies=[FLOOR, block(linear_velocity=(3, 0, 0))], forces=[drag])
+    trajectory = topple.simulate(scene, seconds=1.0)
+    k = 0.5 * 10 * G / 20
+    expected = np.maximum((3 + k) * np.exp(-2 * trajectory.times) - k, 0.0)
+    error = trajectory.linear_velocity[:, 1, 0] - expected
+    figure("speed", np.abs(error).max(), 0.5 * G / 240, "m/s")  # friction's own of a step
+
+
+def test_elastic_bounce_on_a_spring(figure):
+    """A ball that a spring pulls at an elastic floor, e = 1: no step adds to the energy, bounces take little.
+
+    In the step of a bounce the pull up to it is that of the whole step: off by F' h^2 / 6, F' = k v, which
+    takes k v^2 h^2 / 6 of the energy: 1.2e-4 of it where all of it is m v^2 / 2.
+    """
+    ball = topple.Body("ball", topple.Sphere(0.1), mass=1.0, position=(0, 0, 1.0), restitution=1.0)
+    floor = topple.Body("floor", topple.Plane((0, 0, 1), 0), kind="static", restitution=1.0)
+    scene = topple.Scene(
+        bodies=[floor, ball], forces=[topple.Spring(body_a="ball", stiffness=40, length=0.3)]
+    )
+    simulation = topple.Simulation(scene)
+    energy, bounces = [simulation.energy()], 0
+    for _ in range(2400):
+        before = simulation.state.linear_velocity[1, 2]
+        simulation.advance(1 / 240)
+        energy.append(simulation.energy())
+        bounces += before < -1.0 and simulation.state.linear_velocity[1, 2] > 1.0
+    figure("gained in a step, relative", max(np.diff(energy).max() / energy[0], 0.0), 1e-9)
+    figure("lost, relative", 1.0 - energy[-1] / energy[0], bounces * 40 / 240**2 / 3)
+    assert bounces > 20
+
+
+def test_a_field_on_one_body_leaves_others_alone():
+    """What counts as slow follows from the gravity that all share: others bounce as without the field."""
+    tracks = []
+    for acceleration in (0.0, 1000.0):
+        scene = scenes.bouncing_ball(restitution=0.9)
+        scene.add(topple.Body("far", topple.Sphere(0.1), position=(50, 0, 0.1)))
+        scene.add(topple.UniformField(acceleration=(0, 0, -acceleration), bodies=["far"]))
+        trajectory = topple.simulate(scene, seconds=3.0)
+        tracks.append(trajectory.position[:, trajectory.names.index("ball")])
+    np.testing.assert_array_equal(*tracks)
