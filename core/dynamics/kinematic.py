@@ -13,7 +13,7 @@ SAME_TIME = 1e-9  # [s] times no farther apart are the same
 CORNER = 2.0  # times the change of a velocity before: a path that changes it by more has a corner
 
 
-def rotation_vector(q: np.ndarray) -> np.ndarray:
+def _rotation_vector(q: np.ndarray) -> np.ndarray:
     """Rotation vector [rad] of a unit quaternion, the shorter way round."""
     if q[0] < 0.0:
         q = -q
@@ -83,7 +83,7 @@ class KinematicPaths:
             span = times[last] - times[k]
             s = float(np.clip((time - times[k]) / span, 0.0, 1.0)) if span > 0.0 else 0.0
             position = positions[k] + s * (positions[last] - positions[k])
-            r = rotation_vector(quat_multiply(orientations[last], orientations[k] * _CONJUGATE))
+            r = _rotation_vector(quat_multiply(orientations[last], orientations[k] * _CONJUGATE))
             q = quat_multiply(_turn(s * r), orientations[k])
         return position + quat_rotate(q, self.model.p_Oc[body]), quat_multiply(q, self.model.q_OP[body])
 
@@ -100,7 +100,7 @@ class KinematicPaths:
         last = np.arange(k, max(k - 3, -1), -1)
         span, middle = times[last + 1] - times[last], 0.5 * (times[last + 1] + times[last])
         turns = [
-            rotation_vector(quat_multiply(orientations[j + 1], orientations[j] * _CONJUGATE)) for j in last
+            _rotation_vector(quat_multiply(orientations[j + 1], orientations[j] * _CONJUGATE)) for j in last
         ]
         v = _rate_at(time, middle, (positions[last + 1] - positions[last]) / span[:, None])
         w = _rate_at(time, middle, np.array(turns) / span[:, None])
@@ -177,4 +177,4 @@ class KinematicPaths:
             if i not in self.released:
                 c, q = self.pose(i, time + h)
                 state.v[i] = (c - state.c[i]) / h
-                state.w[i] = rotation_vector(quat_multiply(q, state.q[i] * _CONJUGATE)) / h
+                state.w[i] = _rotation_vector(quat_multiply(q, state.q[i] * _CONJUGATE)) / h

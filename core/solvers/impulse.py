@@ -154,11 +154,10 @@ class ImpulsePipeline:
         self.reach_by_thread, self.own_reach = np.zeros((self.crew.threads, n)), np.zeros(n)
         self.reach, self.contacts, self.rows = self.reach_by_thread[LEADER], empty_contacts(n), empty_rows(n)
         self.solve = solve_scratch(packed_contacts(n, n), self.model.friction)
-        self.contact_count, self.depth = 0, np.zeros(3)
+        self.contact_count, self.depth, self.solve_report = 0, np.zeros(3), np.zeros(4)
         self.past = past_contacts(PAST + PAST_OF_BODY * n)
         self._grow()
         self.solve.last_mean[:, :3], self.solve.last_mean[:, 3:] = state.v, state.w
-        self.solve_report = np.zeros(4)
         self.unresolved: list[tuple[float, int, float]] = []
         self.step_length, self.may_sleep = 0.0, False
         self.forgives = True  # some overlap of the start, as far as is known
@@ -259,7 +258,8 @@ class ImpulsePipeline:
         begin, made = perf_counter(), 1
         if self.paths.paths or self.drive or self.forgives:
             self._run(self._moving, partial(stages.of_a_step, self, h), h)
-            self.drive.make_up(self.contacts.body, self.rows.collision, self.contact_count, self.state, h)
+            collisions = self.rows.collision[: self.contact_count]
+            self.drive.make_up(self.geometry, collisions, self.state, self.time, h, self.plan)
             self._end_step(h)
             self.look_ahead(h)
         else:

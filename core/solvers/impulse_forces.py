@@ -14,8 +14,10 @@ bounced is made up for afterwards, or they would make energy.
 """
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
-from ..dynamics.body_state import DYNAMIC, KINEMATIC, BodyModel, BodyState, quat_multiply
+from ..collision.contact_set import ContactGeometry
+from ..dynamics.body_state import DYNAMIC, KINEMATIC, BodyModel, BodyState
 from ..dynamics.driven_bodies import (
     PARTS,
     allowed_errors,
@@ -29,14 +31,13 @@ from ..dynamics.driven_bodies import (
 )
 from ..dynamics.forces import AppliedForces
 from ..dynamics.integrators import integrate
-from ..dynamics.kinematic import rotation_vector
 from ..dynamics.motion import WILD_TURN, MotionPlan
 from ..forces import Force, UniformField
 
 CARRIED = 0.8
+MOST_BACK = 0.1  # part of a collision's impulse that may be made up for: there is more where it was slow
 RTOL, ATOL = 1e-8, 1e-10  # error in a step, relative, and [m] of a length
 _RELEASED = "kind", "inv_mass", "inv_inertia"  # of the model, that change when a body is released
-_CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])
 
 
 class Drive:
@@ -53,7 +54,6 @@ class Drive:
         self.forces = AppliedForces(forces, [names[i] for i in self.rows], self.model)
         self.weight = self.model.mass[:, None] * gravity[self.rows]
         self.errors = allowed_errors(self.model, ATOL, tolerance)
-        self.start: BodyState  # of the step, only these bodies
 
     def __bool__(self) -> bool:
         """Whether there are any forces."""
@@ -80,8 +80,7 @@ class Drive:
         """
         for name in _RELEASED:
             getattr(self.model, name)[:] = getattr(self.whole, name)[self.rows]
-        self.start = start = self._part_of(state)
-        rows = np.flatnonzero(self.model.kind == DYNAMIC)
+        start, rows = self._part_of(state), np.flatnonzero(self.model.kind == DYNAMIC)
         force = self.weight + CARRIED * plan.force[self.rows] / h
         torque = CARRIED * plan.torque[self.rows] / h
         still = held[self.rows] & ~start.v.any(axis=1) & ~start.w.any(axis=1)
@@ -97,55 +96,94 @@ class Drive:
         return changed
 
     def make_up(
-        self, body: np.ndarray, collision: np.ndarray, count: int, state: BodyState, h: float
+        self,
+        contacts: ContactGeometry,
+        collision: np.ndarray,
+        state: BodyState,
+        time: float,
+        h: float,
+        plan: MotionPlan,
     ) -> None:
-        """Add to the momenta at the end of a step what forces did otherwise after collisions.
+        """Add to the momenta at the end of a step what forces did otherwise before and after collisions.
 
         From its collision on a body was not where the drive took it to be. Half way to the end of the step
-        the forces tell the difference, on what a spring ties to it, too: the momentum of both stays.
+        the forces tell the difference, on what a spring ties to it, too: the momentum of both stays. Up to
+        then the drive was that of the whole step instead of the true one, F' left / 2 too much, and so was
+        what the collision turned back.
 
         Args:
-            body: Of each contact, shape (c, 2); `count` of them are in use.
-            collision: Impulses of collisions [N s], shape (c, 3).
-            state: At the end of the step, of length h [s].
+            contacts: Of the step.
+            collision: Impulses of collisions, contact frames [N s], shape (c, 3).
+            state: At the end of the step, which began at `time` [s] and is h [s] long.
+            plan: Of the step.
         """
-        collided = body[:count][collision[:count].any(axis=1)]
-        here = np.flatnonzero(np.isin(self.rows, collided) & (self.model.kind == DYNAMIC))
+        hit = np.flatnonzero(collision[:, 0])
+        here = np.flatnonzero(np.isin(self.rows, contacts.body[hit]) & (self.model.kind == DYNAMIC))
         if len(here) == 0:
             return
-        end = self._part_of(state)
-        force, torque = np.zeros_like(end.v), np.zeros_like(end.v)
+        end, sums = self._part_of(state), np.zeros((2, len(state.c), 3))
+        excess = np.zeros_like(sums)  # what the drive added too much up to the collisions
+        before = plan.start + plan.change  # velocities there
         for i in here.tolist():
-            since, bounced, straight = self._after_collision(i, end, h)
-            if since > 0.0:
-                wrenches = (self.forces.wrench(way, 0.0) for way in (bounced, straight))
-                (push, turn), (push_straight, turn_straight) = wrenches
-                force += since * (push - push_straight)
-                torque += since * (turn - turn_straight)
-        movable = np.flatnonzero(self.model.kind == DYNAMIC)
-        rows = self.rows[movable]
-        state.v[rows] += force[movable] * self.model.inv_mass[movable]
-        state.L[rows] += np.where(self.model.lock_angular[movable], 0.0, torque[movable])
-        state.w[rows] = np.einsum("nij,nj->ni", state.inv_I[rows].reshape(-1, 3, 3), state.L[rows])
+            row = self.rows[i]
+            free, beyond = before[row].copy(), plan.mean[row] - plan.start[row] - 0.5 * plan.change[row]
+            share = self._share_after_collision(free[:3], beyond[:3], end.v[i])
+            since = share * h
+            before[row] -= share * plan.change[row]
+            ways, middle = self._after_collision(i, end, since, free), time + h - 0.5 * since
+            after, otherwise = (np.array(self.forces.wrench(way, middle)) for way in ways)
+            sums[:, self.rows] += since * (after - otherwise)
+            given = self.model.mass[i] * plan.drive[row, 6:9], plan.drive[row, 9:]
+            excess[:, row] = since * (otherwise[:, i] - np.array(given) / h)
+        self._turn_back_less(contacts, hit, collision, state, before, excess, sums)
+        model = self.whole
+        moved = np.flatnonzero(sums.any(axis=(0, 2)) & (model.kind == DYNAMIC))
+        state.v[moved] += sums[0, moved] * model.inv_mass[moved]
+        state.L[moved] += np.where(model.lock_angular[moved], 0.0, sums[1, moved])
+        state.w[moved] = _turned(state.inv_I[moved], state.L[moved])
 
-    def _after_collision(self, i: int, end: BodyState, h: float) -> tuple[float, BodyState, BodyState]:
-        """The time since a body collided [s]; half of it ago: all bodies, and had this one not bounced.
+    def _turn_back_less(
+        self, contacts: ContactGeometry, hit: np.ndarray, collision: np.ndarray, state: BodyState,
+        before: np.ndarray, excess: np.ndarray, sums: np.ndarray,
+    ) -> None:  # fmt: skip
+        """Take from the momenta of bodies what collisions turned back of an excess of momenta, (2, n, 3).
 
-        Equation: c(h) - c(0) = v(0) h + (v(h) - v(0)) since.
+        Args:
+            before: Velocities before these, (n, 6).
         """
-        jump, all_rows, one = end.v[i] - self.start.v[i], np.arange(len(self.rows)), np.array([i])
-        behind = end.c[i] - self.start.c[i] - h * self.start.v[i]
+        body, arm, normal = contacts.body[hit], contacts.arm[hit], contacts.normal[hit]
+        speeds = []
+        for v, w in (
+            (excess[0] * self.whole.inv_mass, _turned(state.inv_I, excess[1])),
+            (before[:, :3], before[:, 3:]),
+        ):
+            u = v[body] + np.cross(w[body], arm)
+            speeds.append(np.einsum("ck,ck->c", normal, u[:, 0] - u[:, 1]))
+        part = np.divide(speeds[0], speeds[1], out=np.zeros(len(hit)), where=speeds[1] < 0.0)
+        impulse = (-np.clip(part, -MOST_BACK, MOST_BACK) * collision[hit, 0])[:, None] * normal
+        for side, sign in ((0, 1.0), (1, -1.0)):
+            np.add.at(sums[0], body[:, side], sign * impulse)
+            np.add.at(sums[1], body[:, side], sign * np.cross(arm[:, side], impulse))
+
+    def _share_after_collision(self, free: np.ndarray, beyond: np.ndarray, end: np.ndarray) -> float:
+        """The part of a step after a collision: beyond = (end - free) share, mean velocity and at the end."""
+        jump = end - free
         square = float(jump @ jump)
-        since = float(np.clip(behind @ jump / square, 0.0, h)) if square > 0.0 else 0.0
-        bounced, place, straight = copy_state(end), copy_state(end), copy_state(end)
-        carry_bodies(self.model, end, bounced, all_rows, -0.5 * since)
-        carry_bodies(self.model, end, straight, all_rows, -0.5 * since)
+        return float(np.clip(beyond @ jump / square, 0.0, 1.0)) if square > 0.0 else 0.0
+
+    def _after_collision(
+        self, i: int, end: BodyState, since: float, velocity: np.ndarray
+    ) -> tuple[BodyState, BodyState]:
+        """All bodies half of the time since a body collided ago, and so had it kept its velocity (6,)."""
+        bounced, straight, place = copy_state(end), copy_state(end), copy_state(end)
+        for way in (bounced, straight):
+            carry_bodies(self.model, end, way, np.arange(len(self.rows)), -0.5 * since)
+        one = np.array([i])
         carry_bodies(self.model, end, place, one, -since)
-        for column in ("v", "L", "w"):
-            getattr(place, column)[i] = getattr(self.start, column)[i]
-            getattr(straight, column)[i] = getattr(self.start, column)[i]
+        place.v[i], place.w[i] = velocity[:3], velocity[3:]
         carry_bodies(self.model, place, straight, one, 0.5 * since)
-        return since, bounced, straight
+        straight.v[i], straight.w[i] = velocity[:3], velocity[3:]
+        return bounced, straight
 
     def _part_of(self, state: BodyState) -> BodyState:
         return BodyState(*(column[self.rows] for column in state))
@@ -193,14 +231,20 @@ class Drive:
         self, start: BodyState, rows: np.ndarray, end: np.ndarray, without: np.ndarray, h: float
     ) -> np.ndarray:
         """The drive of bodies, shape (k, 12), from where they end with the applied forces and without."""
-        drive = np.empty((len(rows), 12))
-        drive[:, :3] = (end[:, :3] - without[:, :3]) / h
-        drive[:, 6:] = end[:, 7:] - without[:, 7:]
-        for k, i in enumerate(rows):
-            before = start.q[i] * _CONJUGATE
-            turns = [rotation_vector(quat_multiply(y[k, 3:7], before)) for y in (end, without)]
-            drive[k, 3:6] = (turns[0] - turns[1]) / h
-            # Of what turns far in a step one cannot tell how often it has gone round.
-            if h * np.linalg.norm(start.w[i]) > WILD_TURN:
-                drive[k, 3:6] = 0.5 * start.inv_I[i].reshape(3, 3) @ drive[k, 9:]
-        return drive
+        before = _rotations(start.q[rows]).inv()
+        turns = [(_rotations(y[:, 3:7]) * before).as_rotvec() for y in (end, without)]
+        # Of what turns far in a step one cannot tell how often it has gone round.
+        wild = h * np.linalg.norm(start.w[rows], axis=1) > WILD_TURN
+        spun = _turned(start.inv_I[rows], end[:, 10:] - without[:, 10:])
+        turn = np.where(wild[:, None], 0.5 * spun, (turns[0] - turns[1]) / h)
+        return np.hstack([(end[:, :3] - without[:, :3]) / h, turn, end[:, 7:] - without[:, 7:]])
+
+
+def _turned(inv_I: np.ndarray, L: np.ndarray) -> np.ndarray:
+    """I^-1 L of bodies, shape (n, 3)."""
+    return np.einsum("nij,nj->ni", inv_I.reshape(-1, 3, 3), L)
+
+
+def _rotations(q: np.ndarray) -> Rotation:
+    """Of quaternions (w, x, y, z), shape (n, 4)."""
+    return Rotation.from_quat(q[:, [1, 2, 3, 0]])
