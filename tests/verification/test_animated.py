@@ -298,3 +298,13 @@ def test_release_inside_another_body(figure):
     assert "'floor'" in warning
     assert "0.4 m" in warning
     assert "released (t = 0.5 s)" in warning
+
+
+def test_animated_in_a_static_one_at_the_start():
+    """Nothing pushes it apart, so no warning says so; what happens when it is released is said then."""
+    floor = topple.Body("floor", topple.Box((10, 10, 1)), kind="static", position=(0, 0, -0.5))
+    cube = topple.Body(
+        "cube", topple.Box((1, 1, 1)), kind="kinematic", position=(0, 0, 0.1), release_time=0.5
+    )
+    (warning,) = topple.simulate(topple.Scene(bodies=[floor, cube]), seconds=1.0).report.warnings
+    assert "released (t = 0.5 s)" in warning
