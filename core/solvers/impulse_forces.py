@@ -34,7 +34,7 @@ from ..dynamics.integrators import integrate
 from ..dynamics.motion import WILD_TURN, MotionPlan
 from ..forces import Force, UniformField
 
-CARRIED = 0.8
+CARRIED = 0.8  # part of the last step's contact forces that bends the way: below 1 / 1.22
 MOST_BACK = 0.1  # part of a collision's impulse that may be made up for: there is more where it was slow
 RTOL, ATOL = 1e-8, 1e-10  # error in a step, relative, and [m] of a length
 _RELEASED = "kind", "inv_mass", "inv_inertia"  # of the model, that change when a body is released
@@ -117,6 +117,8 @@ class Drive:
             state: At the end of the step, which began at `time` [s] and is h [s] long.
             plan: Of the step.
         """
+        if not self:
+            return
         hit = np.flatnonzero(collision[:, 0])
         here = np.flatnonzero(np.isin(self.rows, contacts.body[hit]) & (self.model.kind == DYNAMIC))
         if len(here) == 0:
@@ -127,7 +129,7 @@ class Drive:
         for i in here.tolist():
             row = self.rows[i]
             free, beyond = before[row].copy(), plan.mean[row] - plan.start[row] - 0.5 * plan.change[row]
-            share = self._share_after_collision(free[:3], beyond[:3], end.v[i])
+            share = _share_after_collision(free[:3], beyond[:3], end.v[i])
             since = share * h
             before[row] -= share * plan.change[row]
             ways, middle = self._after_collision(i, end, since, free), time + h - 0.5 * since
@@ -164,12 +166,6 @@ class Drive:
         for side, sign in ((0, 1.0), (1, -1.0)):
             np.add.at(sums[0], body[:, side], sign * impulse)
             np.add.at(sums[1], body[:, side], sign * np.cross(arm[:, side], impulse))
-
-    def _share_after_collision(self, free: np.ndarray, beyond: np.ndarray, end: np.ndarray) -> float:
-        """The part of a step after a collision: beyond = (end - free) share, mean velocity and at the end."""
-        jump = end - free
-        square = float(jump @ jump)
-        return float(np.clip(beyond @ jump / square, 0.0, 1.0)) if square > 0.0 else 0.0
 
     def _after_collision(
         self, i: int, end: BodyState, since: float, velocity: np.ndarray
@@ -238,6 +234,18 @@ class Drive:
         spun = _turned(start.inv_I[rows], end[:, 10:] - without[:, 10:])
         turn = np.where(wild[:, None], 0.5 * spun, (turns[0] - turns[1]) / h)
         return np.hstack([(end[:, :3] - without[:, :3]) / h, turn, end[:, 7:] - without[:, 7:]])
+
+
+def _share_after_collision(free: np.ndarray, beyond: np.ndarray, end: np.ndarray) -> float:
+    """The part of a step after a collision: beyond = (end - free) share.
+
+    Args:
+        free, end: Velocities at the end of the step without the collision and with it [m/s], shape (3,).
+        beyond: What the mean velocity is beyond that of free motion [m/s], shape (3,).
+    """
+    jump = end - free
+    square = float(jump @ jump)
+    return float(np.clip(beyond @ jump / square, 0.0, 1.0)) if square > 0.0 else 0.0
 
 
 def _turned(inv_I: np.ndarray, L: np.ndarray) -> np.ndarray:
