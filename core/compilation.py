@@ -35,6 +35,7 @@ from .dynamics.forces import AppliedForces
 from .dynamics.motion import empty_plan, move_bodies, plan_free_motion, update_all_derived
 from .geometry.shape_table import ShapeTable
 from .geometry.shapes import Box, Cylinder, Mesh, Plane, Sphere
+from .kernel_folder import CACHE_FOLDER, CACHE_ROOT_VARIABLE, cache_root
 from .scene import Body, Scene
 from .sequence import call_nothing
 from .solvers import impulse_stages as stages
@@ -97,7 +98,7 @@ def compile_kernels(solver: SolverChoice = "impulse") -> None:
 def compile_parts(*parts: Part) -> None:
     """Compile those of the parts that no process has compiled yet; what takes longest should stand first."""
     missing: list[Part] = [part for part in parts if not jit.is_compiled(part)]
-    if jit.CACHE_FOLDER is not None:
+    if CACHE_FOLDER is not None:
         for process in _start_processes([PARTS[part].__name__ for part in missing]):
             process.wait()
     with _garbage_left_alone():
@@ -124,7 +125,7 @@ def _start_process(functions: list[str], queue: int) -> "subprocess.Popen[bytes]
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-        jit.CACHE_ROOT_VARIABLE: str(jit.cache_root()),
+        CACHE_ROOT_VARIABLE: str(cache_root()),
     }
     try:
         return subprocess.Popen(

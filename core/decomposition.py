@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .errors import ShapeError
 from .geometry.shapes import Compound, ConvexHull
-from .jit import cache_root
+from .kernel_folder import cache_root
 from .scene import write_whole
 
 LEAST_CONCAVITY, MOST_CONCAVITY = 0.01, 1.0  # what CoACD takes

@@ -1,20 +1,9 @@
-"""The one importer of numba: compiler flags and the folder of compiled kernels.
-
-Numba's disk cache does not notice a change in another file, so the folder's name is a hash of
-every source file of the core, the numba version and the Python ABI: a changed helper gets a new
-folder, never stale machine code, and wherever the core is installed twice it is compiled once. The folder
-lies outside the source tree, which may be read-only or cleared on upgrade (in Blender: its own folder for
-extensions, by the variable below).
-"""
+"""The one importer of numba: compiler flags, and what is kept of compiled kernels."""
 
 import functools
 import hashlib
 import operator
-import os
 import platform
-import shutil
-import sys
-import tempfile
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,64 +17,13 @@ from numba.core import caching, cgutils, codegen, compiler, cpu, targetconfig, t
 from numba.core import ir as numba_ir
 from numba.core.dispatcher import Dispatcher  # noqa: F401
 from numba.core.errors import TypingError
+from numba.core.runtime import rtsys
 from numba.extending import intrinsic, models, overload, register_model  # noqa: F401 (for lanes.py)
 from numba.np import arrayobj
 from numba.np.numpy_support import as_dtype  # noqa: F401
 
 from .frame_entry import frame_entry
-
-CACHE_ROOT_VARIABLE = "TOPPLE_CACHE_DIR"
-KEPT_CACHES = 4  # folders of older sources kept, so that switching branches does not recompile
-
-
-def cache_root() -> Path:
-    """Folder that holds all kernel caches: `TOPPLE_CACHE_DIR`, or the user's cache folder."""
-    chosen = os.environ.get(CACHE_ROOT_VARIABLE)
-    if chosen:
-        return Path(chosen)
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA", str(Path.home() / "AppData" / "Local"))
-    elif sys.platform == "darwin":
-        base = str(Path.home() / "Library" / "Caches")
-    else:
-        base = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
-    return Path(base) / "topple"
-
-
-@functools.cache
-def source_hash() -> str:
-    """Hash of all core sources, the numba version and the Python ABI (16 hex digits)."""
-    digest = hashlib.sha256()
-    folder = Path(__file__).parent
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(path.relative_to(folder).as_posix().encode())
-        digest.update(path.read_bytes())
-    digest.update(f"{numba.__version__} {sys.implementation.cache_tag}".encode())
-    return digest.hexdigest()[:16]
-
-
-def _remove_old_caches(root: Path) -> None:
-    """Drop the oldest cache folders; one that another process is using may stay."""
-    folders = sorted((p for p in root.glob("kernels-*") if p.is_dir()), key=lambda p: p.stat().st_mtime)
-    for folder in folders[:-KEPT_CACHES]:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _prepare_cache() -> Path | None:
-    """Make the cache folder; None where the disk refuses it (kernels then compile per process)."""
-    # Numba's files name the package, which is another one inside Blender's extension.
-    folder = cache_root() / f"kernels-{source_hash()}-{__package__}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()  # it may be there, but not ours to write to
-        _remove_old_caches(folder.parent)
-    except OSError:
-        return None
-    return folder
-
-
-CACHE_FOLDER = _prepare_cache()
-
+from .kernel_folder import CACHE_FOLDER, source_hash
 
 RUNS_AS_PYTHON: bool = bool(numba.config.DISABLE_JIT)  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -144,9 +82,33 @@ class _Locator(caching._CacheLocator):
 class _Keeping(caching.CompileResultCacheImpl):
     _locator_classes = [_Locator]
 
+    def reduce(self, cres: Any) -> Any:
+        """Of kernels machine code and its names alone: what makes them part of others takes long to load."""
+        library, *rest = super().reduce(cres)
+        names: list[str] = []
+        if isinstance(cres.library, _KernelLibrary):
+            name, kind, (machine_code, _) = library
+            library = name, kind, (machine_code, _NO_PARTS)
+            names = [f.name for f in cres.library._final_module.functions if not f.is_declaration]
+        return names, (library, *rest)
+
+    def rebuild(self, target_context: Any, payload: Any) -> Any:
+        names, compiled = payload
+        target_context.codegen()._engine._defined_symbols.update(names)
+        return super().rebuild(target_context, compiled)
+
+
+_NO_PARTS: bytes = binding.parse_assembly("").as_bitcode()
+
 
 class _Cache(caching.FunctionCache):
     _impl_class = _Keeping
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Without all that numba first gets ready to compile but its runtime, which kernels call."""
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
 
 class _KernelLibrary(codegen.JITCodeLibrary):
@@ -214,6 +176,7 @@ def _compile(function: Callable, *, python_calls: bool = False, **more: Any) -> 
 def kernel(function: Callable) -> Callable:
     """Compile a function of scalars, tuples and arrays that allocates no array and that Python calls.
 
+    Only Python: what other kernels call as well is an `inner` of its own.
     Without numba's reference counts: taking a struct of thirty arrays as an argument would count
     each of them up and down, about 250 ns a call.
     """

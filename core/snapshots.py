@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .errors import SceneError
-from .jit import source_hash
+from .kernel_folder import source_hash
 from .report import ContactEvent
 
 _HEAD = struct.Struct("<IQ")  # checksum of all that follows it, number of words

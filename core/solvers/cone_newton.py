@@ -38,8 +38,8 @@ def scale_system(A, b, A_out, b_out, scale_out):
     return load
 
 
-@kernel
-def natural_map(f, w, friction, slip, slips, F_out):
+@inner
+def _natural_map(f, w, friction, slip, slips, F_out):
     """F(f) = f - projection of f - w on what the conditions allow, rows of three as vectors (3 m,).
 
     Returns:
@@ -64,8 +64,8 @@ def natural_map(f, w, friction, slip, slips, F_out):
     return largest, merit
 
 
-@kernel
-def projection_derivative(f, w, friction, slip, slips, P_out):
+@inner
+def _projection_derivative(f, w, friction, slip, slips, P_out):
     """Derivative of the projection at f - w, vectors (3 m,), shape (m, 3, 3)."""
     for c in range(friction.shape[0]):
         P = P_out[c]
@@ -87,6 +87,18 @@ def projection_derivative(f, w, friction, slip, slips, P_out):
         P[1, 0], P[2, 0] = friction[c] * t1, friction[c] * t2
         P[1, 1], P[2, 2] = part * (1.0 - t1 * t1), part * (1.0 - t2 * t2)
         P[1, 2], P[2, 1] = -part * t1 * t2, -part * t1 * t2
+
+
+@kernel
+def natural_map(f, w, friction, slip, slips, F_out):
+    """`_natural_map` for Python."""
+    return _natural_map(f, w, friction, slip, slips, F_out)
+
+
+@kernel
+def projection_derivative(f, w, friction, slip, slips, P_out):
+    """`_projection_derivative` for Python."""
+    _projection_derivative(f, w, friction, slip, slips, P_out)
 
 
 @inner
@@ -164,11 +176,11 @@ def solve_newton(A, b, friction, slip, slips, load, softness, work, P, matrix, f
     for i in range(n):
         f[i], shifted[i] = f_out[i], b[i] - softness * f_out[i]
     _write_rates(A, shifted, softness, f, w)
-    size, merit = natural_map(f, w, friction, slip, slips, F)
+    size, merit = _natural_map(f, w, friction, slip, slips, F)
     for _ in range(NEWTON_STEPS):
         if size <= ROUND_OFF * load:
             break
-        projection_derivative(f, w, friction, slip, slips, P)
+        _projection_derivative(f, w, friction, slip, slips, P)
         _write_matrix(A, P, softness, matrix)
         for i in range(n):
             step[i] = -F[i]
@@ -179,7 +191,7 @@ def solve_newton(A, b, friction, slip, slips, load, softness, work, P, matrix, f
             for i in range(n):
                 trial[i] = f[i] + length * step[i]
             _write_rates(A, shifted, softness, trial, w_trial)
-            size_trial, merit_trial = natural_map(trial, w_trial, friction, slip, slips, F_trial)
+            size_trial, merit_trial = _natural_map(trial, w_trial, friction, slip, slips, F_trial)
             better = merit_trial < merit * (1.0 - 1e-4 * length)
             if better or length < SHORTEST or size <= NEAR * load:
                 break

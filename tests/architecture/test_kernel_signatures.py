@@ -6,7 +6,9 @@ mostly kernels found in the cache and so without those that only kernels call. T
 exempt: they take a tuple and a row of an array alike.
 """
 
+import importlib
 import os
+import pkgutil
 import shutil
 import subprocess
 import sys
@@ -83,6 +85,31 @@ def test_the_same_core_elsewhere_finds_its_kernels(compiled, tmp_path):
     cache, _ = compiled
     shutil.copytree(Path(topple.__file__).parent, tmp_path / "topple")
     assert start("simulate", cache, str(tmp_path)).communicate()[0] == "[]\n"
+
+
+def test_no_kernel_is_a_part_of_another():
+    """The cache keeps nothing of a kernel that could become one; what both need is an `inner` of its own."""
+    import topple
+
+    for module in pkgutil.walk_packages(topple.__path__, "topple."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    found = functions_of_the_core()
+    kernels = [function for function, is_kernel in found if is_kernel]
+    assert len(kernels) > 40
+    for function, _ in found:
+        called = (function.__globals__.get(name) for name in function.__code__.co_names)
+        assert not [c.__name__ for c in called if getattr(c, "py_func", None) in kernels], function
+
+
+def functions_of_the_core() -> list[tuple]:
+    """The compiled functions of the modules that are loaded, and whether each is a kernel."""
+    from numba.core.dispatcher import Dispatcher
+    from topple.jit import _KernelCompiler
+
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith("topple.")]
+    values = [value for module in modules for value in vars(module).values() if isinstance(value, Dispatcher)]
+    return [(d.py_func, issubclass(d._compiler.pipeline_class, _KernelCompiler)) for d in values]
 
 
 def test_one_signature_in_all_tests():
