@@ -58,10 +58,10 @@ def surface_depth(
         inside: How deep a point (3,) lies in the solid [m], 0 or less outside.
     """
     depth = 0.0
-    if len(surface.normal) == 0:
-        return depth
     height = ((middle - surface.corners[:, 0]) * surface.normal).sum(axis=1)
     seen = np.ones(len(height), bool) if surface.two_sided else height > 0.0
+    if not seen.any():
+        return depth
     corners, height = surface.corners[seen], np.abs(height[seen])
     normal = (
         surface.normal[seen] * np.sign(((middle - corners[:, 0]) * surface.normal[seen]).sum(axis=1))[:, None]

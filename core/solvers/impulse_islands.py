@@ -44,7 +44,7 @@ from .impulse_sweeps import (
 from .newton_limits import set_limits
 from .packed_contacts import PackedContacts
 
-OPEN, DONE, SWEEPS_ONLY = 0, 1, 2  # SolveScratch.outcome
+OPEN, DONE = 0, 1  # SolveScratch.outcome
 
 
 class SolveScratch(NamedTuple):
@@ -137,17 +137,6 @@ LOOPS = 20
 
 
 @inner
-def _has_locks(masses, islands, island):
-    """Whether axes of its bodies are locked: such islands are left to sweeps."""
-    for k in range(islands.body_start[island], islands.body_start[island + 1]):
-        body = islands.body[k]
-        for m in range(3):
-            if masses.inv_mass[body, m] == 0.0 or masses.lock_angular[body, m]:
-                return True
-    return False
-
-
-@inner
 def _count_loops(contacts, islands, island):
     """How many loops links between bodies close: many in a heap, one in an arch, none in a chain."""
     links = 0
@@ -188,10 +177,8 @@ def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_spe
         for i in range(first, last):
             c = islands.order[i]
             solve.gap[c] = rows.gap[c]
-        solve.outcome[island] = SWEEPS_ONLY if _has_locks(masses, islands, island) else OPEN
-        if solve.outcome[island] == OPEN and is_at_rest(
-            masses, contacts, rows, islands, island, h, gravity_speed, mean, solve
-        ):
+        solve.outcome[island] = OPEN
+        if is_at_rest(masses, contacts, rows, islands, island, h, gravity_speed, mean, solve):
             solve.outcome[island] = DONE
             hold(islands, island, mean, solve.held)
 
@@ -240,34 +227,33 @@ def sweep_islands(
         heap = last - first > LARGE and loops > LOOPS
         if heap and equilibrium.far > 0.0:
             calm = may_settle(contacts, islands, island, gravity_speed, plan, solve)
-        only = solve.outcome[island] == SWEEPS_ONLY
-        if calm and not only:
+        if calm:
             continue
         settled, enough = SETTLED * tolerance, ENOUGH * tolerance
         chain = loops == 0 and islands.body_start[island + 1] - islands.body_start[island] > SHORT
-        most = max_sweeps if only else min(FIRST_OF_CHAIN if chain else FIRST_SWEEPS, max_sweeps)
-        if heap and not calm:
-            only, enough = True, ENOUGH_IN_MOTION * tolerance
+        most = min(FIRST_OF_CHAIN if chain else FIRST_SWEEPS, max_sweeps)
+        if heap:
+            enough = ENOUGH_IN_MOTION * tolerance
             typical = typical_contact(contacts, islands.order, first, last, mean)
             if gravity_speed > 0.0:  # or it would never be at rest
                 settled = min(settled, OF_REST * REST_SPEED * gravity_speed * h)
             settled = min(max(settled, OF_MOTION * h * typical), enough)
             most = max_sweeps if settled == enough else PATIENCE * max_sweeps
-        elif last - first > MANY and not calm:
+        elif last - first > MANY:
             enough, most = ENOUGH_OF_MANY * tolerance, max_sweeps
-        worst = enough if heap and not calm else settled
+        worst = enough if heap else settled
         for _ in range(SLIP_ROUNDS):
             residual, sweeps = sweep_island(
                 masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS, settled, worst,
                 most, solve.gap, packed, mean, board,
             )  # fmt: skip
             report[SWEEPS] += sweeps
-            unsettled = residual > enough and not only
+            unsettled = residual > enough and not heap
             if unsettled or not _begin_to_slip(contacts, rows, islands, island, mean, solve):
                 break
-        if residual <= enough or only:
+        if residual <= enough or heap:
             solve.outcome[island] = DONE
-        if only and residual > enough:
+        if heap and residual > enough:
             report[UNSETTLED] += 1.0
             report[RESIDUAL] = max(report[RESIDUAL], residual)
 

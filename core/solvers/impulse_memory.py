@@ -6,6 +6,7 @@ from ..collision.contact_set import contact_geometry
 from ..dynamics.contact_rows import empty_rows
 from .impulse_islands import recall_solve, remembered
 
+RESPONSES = "K_nn", "friction", "slot", "place", "look"  # of the rows: not found anew for what hardly moves
 RELEASE_CHANGES = "kind", "inv_mass", "inv_inertia"  # of the model, where an animated body is released
 
 
@@ -23,6 +24,7 @@ def memory_of(pipeline) -> dict[str, Any]:
         "reach": pipeline.reach,
         "solve": remembered(pipeline.solve),
         "trace": pipeline.trace,
+        "rows": [getattr(pipeline.rows, name) for name in RESPONSES],
         "contacts": pipeline.contacts,
         "contact_count": pipeline.contact_count,
         "log": pipeline.log.memory(),
@@ -42,6 +44,8 @@ def recall(pipeline, memory: dict[str, Any]) -> None:
     pipeline.reach[:] = memory["reach"]
     pipeline.rows = empty_rows(0)
     pipeline.resize(len(memory["contacts"].slot))
+    for name, column in zip(RESPONSES, memory["rows"], strict=True):
+        getattr(pipeline.rows, name)[:] = column
     recall_solve(pipeline.solve, memory["solve"])
     pipeline.log.recall(memory["log"])
     pipeline.trace = memory["trace"]

@@ -42,6 +42,7 @@ from .newton_matrix import (
     SLIPS,
     assemble,
     friction_limit,
+    is_locked,
     is_pressed,
 )
 
@@ -179,6 +180,9 @@ def island_gradient(masses, contacts, rows, islands, island, velocity, scratch, 
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
         body = islands.body[k]
         g = gradient[body]
+        for m in range(6):
+            if is_locked(masses, body, m):
+                g[m] = 0.0
         spin = mat3.transform(mat3.load(masses.inv_I, body), (g[3], g[4], g[5]))
         for m in range(3):
             scratch.error[body, m] = g[m] / masses.mass[body]

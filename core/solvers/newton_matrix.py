@@ -125,6 +125,35 @@ def _subtract_link(block, D, low, other_low, other_r):
             block[3 + i, 3 + j] -= corner[3 * i + j]
 
 
+@inlined
+def is_locked(masses, body, m):
+    """Whether component m of a body's six velocities answers nothing."""
+    return masses.inv_mass[body, m] == 0.0 if m < 3 else masses.lock_angular[body, m - 3]
+
+
+@inner
+def _lock_axes(masses, contacts, islands, island, pattern, blocks):
+    """Leave out rows and columns of locked axes, along and about which a step has no part."""
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        body = islands.body[k]
+        block = blocks[pattern.rank[islands.number[body]]]
+        for m in range(6):
+            if is_locked(masses, body, m):
+                block[m, :], block[:, m], block[m, m] = 0.0, 0.0, 1.0
+    for i in range(islands.start[island], islands.start[island + 1]):
+        a, b = contacts.body[islands.order[i], 0], contacts.body[islands.order[i], 1]
+        if islands.number[a] >= 0 and islands.number[b] >= 0:
+            row, column = pattern.rank[islands.number[a]], pattern.rank[islands.number[b]]
+            if row < column:
+                a, b, row, column = b, a, column, row
+            block = blocks[block_index(pattern, row, column)]
+            for m in range(6):
+                if is_locked(masses, a, m):
+                    block[m, :] = 0.0
+                if is_locked(masses, b, m):
+                    block[:, m] = 0.0
+
+
 @inner
 def assemble(masses, contacts, rows, islands, island, velocity, scratch, along, shut, glued, pattern, blocks):
     """Hessian M + sum J' D J into the pattern's blocks.
@@ -135,6 +164,7 @@ def assemble(masses, contacts, rows, islands, island, velocity, scratch, along, 
         glued: See `is_pressed`.
     """
     blocks[:, :, :] = 0.0
+    any_locked = False
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
         body = islands.body[k]
         block = blocks[pattern.rank[islands.number[body]]]
@@ -143,6 +173,8 @@ def assemble(masses, contacts, rows, islands, island, velocity, scratch, along, 
             block[i, i] = masses.mass[body]
             for j in range(i + 1):
                 block[3 + i, 3 + j] = inertia[3 * i + j]
+        for m in range(6):
+            any_locked = any_locked or is_locked(masses, body, m)
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
         u = in_frame(contacts, c, relative_velocity(velocity, contacts, c))
@@ -163,6 +195,8 @@ def assemble(masses, contacts, rows, islands, island, velocity, scratch, along, 
                 _subtract_link(blocks[block_index(pattern, row_a, row_b)], D_W, low_a, low_b, rb)
             else:
                 _subtract_link(blocks[block_index(pattern, row_b, row_a)], D_W, low_b, low_a, ra)
+    if any_locked:
+        _lock_axes(masses, contacts, islands, island, pattern, blocks)
     for k in range(pattern.rank.shape[0]):
         for i in range(6):
             for j in range(i):

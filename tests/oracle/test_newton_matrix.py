@@ -106,6 +106,21 @@ def test_matrix_is_the_derivative_of_the_gradient(island, glued):
     np.testing.assert_array_equal(found, found.T)
 
 
+def test_locked_axes_have_no_part(island):
+    """Their rows and columns are left out, with 1 on the diagonal; no force acts there."""
+    masses, free = island.arguments[0], island.matrix(along=0.0)
+    inv_mass, lock_angular = masses.inv_mass.copy(), masses.lock_angular.copy()
+    locked = np.random.default_rng(6).random((len(island.bodies), 6)) < 0.3
+    masses.inv_mass[island.bodies] *= ~locked[:, :3]
+    masses.lock_angular[island.bodies] = locked[:, 3:]
+    gradient, found = island.gradient(island.velocity), island.matrix(along=0.0)
+    masses.inv_mass[:], masses.lock_angular[:] = inv_mass, lock_angular
+    out = locked.ravel()
+    free[out], free[:, out], free[out, out] = 0.0, 0.0, 1.0
+    np.testing.assert_array_equal(found, free)
+    np.testing.assert_array_equal(gradient, np.where(out, 0.0, island.gradient(island.velocity)))
+
+
 def test_resistance_along_the_slip_makes_the_matrix_larger(island):
     """Never smaller: no step by it goes too far."""
     added = np.linalg.eigvalsh(island.matrix(along=1.0) - island.matrix(along=0.0))

@@ -21,7 +21,16 @@ from .papers import (
     table,
 )
 from .spinning import euler_disk, tippe_top
-from .stacks import arch, brick_wall, card_house, heavy_on_light, overlapping_cubes, pyramid, stack
+from .stacks import (
+    arch,
+    brick_wall,
+    card_house,
+    heavy_on_light,
+    in_plane,
+    overlapping_cubes,
+    pyramid,
+    stack,
+)
 
 __all__ = [
     "arch",
@@ -46,6 +55,7 @@ __all__ = [
     "head_on_spheres",
     "heavy_on_light",
     "heavy_onto_light",
+    "in_plane",
     "oblique_sphere",
     "overbalanced_stack",
     "overlapping_cubes",

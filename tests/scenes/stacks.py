@@ -163,3 +163,14 @@ def overlapping_cubes(*, upright: bool = False) -> topple.Scene:
     for name, position in (("first", (0.0, 0.0, 0.5)), ("second", second)):
         scene.add(topple.Body(name, topple.Box((1.0, 1.0, 1.0)), position=position))
     return scene
+
+
+def in_plane(scene: topple.Scene) -> topple.Scene:
+    """The same bodies, locked so that they only move along x and z and turn about y: two dimensions."""
+    bodies = []
+    for body in scene.bodies:
+        values = body.to_dict()
+        if body.kind == "dynamic":
+            values |= {"lock_linear": (False, True, False), "lock_angular": (True, False, True)}
+        bodies.append(topple.Body.from_dict(values))
+    return topple.Scene(scene.gravity, bodies, forces=scene.forces, combine=scene.combine)

@@ -29,6 +29,18 @@ def test_stack_of_ten_stands(size, allowed, figure):
     figure(f"drift of cubes of {size:g} m in 10 s", drift(trajectory), allowed, "m")
 
 
+@pytest.mark.parametrize("name", ["heavy_on_light", "arch", "card_house", "brick_wall"])
+def test_what_is_held_to_a_plane_stands(name, figure):
+    """Bodies that only move along x and z and turn about y, as in two dimensions, stand as free ones do.
+
+    The heavy cube sinks in as far as where nothing is locked; nothing moves after half a second.
+    """
+    trajectory = topple.simulate(scenes.in_plane(getattr(scenes, name)()), seconds=2.0)
+    assert not trajectory.report.unresolved
+    figure(f"drift of {name}", drift(trajectory), 1e-4, "m")
+    figure(f"drift of {name} after half a second", drift(trajectory, 12), 0.0, "m")
+
+
 def test_dice_come_to_rest(figure):
     """Thrown dice lose their energy (e < 1, mu > 0), lie flat after 2 s and then do not creep or turn.
 
