@@ -57,7 +57,9 @@ def findings(
         found.append(Finding(f"{len(unresolved)} steps above the tolerance", bad=True))
         for step in unresolved[:MOST]:
             frame = first_frame + round(step["time"] * fps)
-            found.append(Finding(f"  at {step['time']:.3f} s", frame, bad=True))
+            a, b = step["pair"]
+            text = f"  '{a}' and '{b}' at {step['time']:.3f} s"
+            found.append(Finding(text, frame, _named(text, names), bad=True))
     found += [
         Finding(text, first_frame, _named(text, names), bad=True) for text in report.get("warnings", [])
     ]

@@ -230,7 +230,8 @@ def _print_report(report: Report) -> None:
         where = f", '{report.worst_pair[0]}' and '{report.worst_pair[1]}' in frame {report.worst_frame}"
     print(f"worst penetration  {report.max_penetration:.3g} m{where}")
     if report.unresolved:
-        print(f"above tolerance    {len(report.unresolved)} times")
+        (a, b), count = report.unresolved[0]["pair"], len(report.unresolved)
+        print(f"above tolerance    {count} times, first '{a}' and '{b}'")
     for stage, seconds in report.stage_seconds.items():
         print(f"{stage:<18} {seconds:.2f} s")
     for warning in report.warnings:

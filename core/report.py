@@ -33,7 +33,8 @@ class Report:
         worst_frame: Frame in which they do, 0 is the start; None where nothing overlaps.
         warnings: One sentence each, naming bodies and remedy.
         unresolved: What stayed above the tolerance, one dictionary each: from `simulate` steps with `time`
-            [s], `islands` and `residual`; from `verify` frames with `frame`, `pair` and `depth` [m].
+            [s], how many `islands`, the worst `residual` (impulse solver: [m]) and the `pair` it is at; from
+            `verify` frames with `frame`, `pair` and `depth` [m].
         solves: What the systems of contact forces took, by the analytic solver: `systems`, `unsolved`,
             `worst_residual` of those solved (relative, natural map), and `wrong_guesses` where contact="lp".
         witness_survival: Part of the pair-steps that the pair's last witness answered (impulse solver).

@@ -202,7 +202,7 @@ class Simulation:
         return Report(
             max_penetration=p.max_penetration,
             warnings=[*self._warnings, *p.warnings],
-            unresolved=[{"time": t, "islands": n, "residual": r} for t, n, r in p.unresolved],
+            unresolved=list(p.unresolved),
             solves=asdict(p.mover.count) if isinstance(p, AnalyticPipeline) else {},
             witness_survival=1.0 if isinstance(p, AnalyticPipeline) else p.witness_survival,
             stage_seconds=dict(p.stage_seconds),

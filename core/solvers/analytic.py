@@ -155,7 +155,7 @@ class AnalyticPipeline:
         self.events: list[ContactEvent] = []
         self.stage_seconds: dict[str, float] = {}
         self.max_penetration = 0.0
-        self.unresolved: list[tuple[float, int, float]] = []
+        self.unresolved: list[dict[str, Any]] = []
         self.warnings: list[str] = []
         self.guard = Guard(self.names)
         self._clear_touch()
@@ -377,7 +377,8 @@ class AnalyticPipeline:
 
     def _note_unsolved(self, body: NDArray[np.int64]) -> None:
         """Warn of an island that has no forces, by its bodies, shape (k, 2)."""
-        self.unresolved.append((self.time, 1, 1.0))
+        pair = self.names[body[0, 0]], self.names[body[0, 1]]
+        self.unresolved.append({"time": self.time, "islands": 1, "residual": 1.0, "pair": pair})
         self.warnings.append(
             f"no contact forces were found at {self.time:.6g} s between {self.guard.listed(body)}; lower "
             "their friction or use solver='impulse'"
@@ -387,8 +388,7 @@ class AnalyticPipeline:
         """Bodies under forces are integrated; islands in which nothing moves or will move are held."""
         model, state, a, alpha = self.model, self.state, self.acceleration, self.spin_up
         resting = self.contacts.select(self.lasting)
-        dynamic = model.kind == DYNAMIC
-        in_touch = np.zeros(len(dynamic), bool)
+        dynamic, in_touch = model.kind == DYNAMIC, np.zeros(len(model.kind), bool)
         in_touch[resting.body.ravel()] = True
         self.driven = dynamic & (in_touch | self.forces.acts_on)
         bound = np.where(np.isfinite(model.bound), model.bound, 0.0)

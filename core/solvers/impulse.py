@@ -58,9 +58,9 @@ from .impulse_progress import (
     LEAST_PAIRS,
     MOST,
     NOW,
-    RESIDUAL,
     UNSETTLED,
     WORST,
+    unsettled,
 )
 from .impulse_repair import DEEP, past_contacts, repair_scratch
 from .impulse_rest import count_lost
@@ -154,11 +154,11 @@ class ImpulsePipeline:
         self.reach_by_thread, self.own_reach = np.zeros((self.crew.threads, n)), np.zeros(n)
         self.reach, self.contacts, self.rows = self.reach_by_thread[LEADER], empty_contacts(n), empty_rows(n)
         self.solve = solve_scratch(packed_contacts(n, n), self.model.friction)
-        self.contact_count, self.depth, self.solve_report = 0, np.zeros(3), np.zeros(4)
+        self.contact_count, self.depth, self.solve_report = 0, np.zeros(3), np.zeros(6)
         self.past = past_contacts(PAST + PAST_OF_BODY * n)
         self._grow()
         self.solve.last_mean[:, :3], self.solve.last_mean[:, 3:] = state.v, state.w
-        self.unresolved: list[tuple[float, int, float]] = []
+        self.unresolved: list[dict[str, Any]] = []
         self.step_length, self.may_sleep = 0.0, False
         self.forgives = True  # some overlap of the start, as far as is known
 
@@ -355,9 +355,8 @@ class ImpulsePipeline:
 
     def _note_unsettled(self, time: float) -> None:
         """Note what the last solve did not settle, in the step that begins at this time [s]."""
-        report = self.solve_report
-        if report[UNSETTLED]:
-            self.unresolved.append((time, int(report[UNSETTLED]), float(report[RESIDUAL])))
+        if self.solve_report[UNSETTLED]:
+            self.unresolved.append({"time": time, **unsettled(self.solve_report, self.names)})
 
     def _stop_at_obstacles(self, found: int, h: float) -> None:
         with self._stage("guard"):
@@ -438,13 +437,14 @@ class ImpulsePipeline:
     def _follow_paths(self, h: float) -> None:
         """Release animated bodies that are due, and give the others the velocities of the coming step."""
         self.step_length = h
-        due = self.paths.release_due(self.state, self.time)
-        if due:
-            self.released += due
-            self._respond_anew()
-        self.paths.set_velocities(self.state, self.time, h)
-        if self.drive:
-            self.solve.held[self.drive.plan(self.state, self.time, h, self.at_rest, self.plan)] = False
+        with self._stage("integrate"):
+            due = self.paths.release_due(self.state, self.time)
+            if due:
+                self.released += due
+                self._respond_anew()
+            self.paths.set_velocities(self.state, self.time, h)
+            if self.drive:
+                self.solve.held[self.drive.plan(self.state, self.time, h, self.at_rest, self.plan)] = False
 
     def repair_positions(self, h: float) -> None:
         """Project out what the step left too deep."""

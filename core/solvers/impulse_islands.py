@@ -13,7 +13,7 @@ from ..jit import inlined, inner, kernel, merged
 from ..tables import scratch_tables
 from .impulse_contacts import bend, gap_rate
 from .impulse_newton import NewtonScratch, newton_scratch, solve_island
-from .impulse_progress import NEWTON, RESIDUAL, SWEEPS, UNSETTLED
+from .impulse_progress import NEWTON, SWEEPS
 from .impulse_rest import (
     REST_SPEED,
     copy_solution,
@@ -41,6 +41,7 @@ from .impulse_sweeps import (
     help_sweeps,
     sweep_island,
 )
+from .impulse_unsettled import note_unsettled
 from .newton_limits import set_limits
 from .packed_contacts import PackedContacts
 
@@ -215,7 +216,7 @@ def sweep_islands(
         max_sweeps: Bound on the sweeps of an island that Newton's method cannot take over.
         equilibrium: What islands may come to rest in.
         plan: `mean` is written.
-        report: Sweeps, islands unsettled and the worst residual [m] are added.
+        report: Sweeps are added, and what `note_unsettled` does.
     """
     mean = plan.mean
     for island in range(island_count):
@@ -254,8 +255,7 @@ def sweep_islands(
         if residual <= enough or heap:
             solve.outcome[island] = DONE
         if heap and residual > enough:
-            report[UNSETTLED] += 1.0
-            report[RESIDUAL] = max(report[RESIDUAL], residual)
+            note_unsettled(contacts, rows, islands, island, h, residual, mean, report)
 
 
 @inner
@@ -353,8 +353,7 @@ def newton_islands(
             report[SWEEPS] += sweeps
             _begin_to_slip(contacts, rows, islands, island, mean, solve)
             if residual > ENOUGH * tolerance:
-                report[UNSETTLED] += 1.0
-                report[RESIDUAL] = max(report[RESIDUAL], residual)
+                note_unsettled(contacts, rows, islands, island, h, residual, mean, report)
 
 
 @merged
@@ -398,7 +397,7 @@ def solve_contacts(
         net: Velocity changes by the impulses of the last step, shape (bodies, 6).
         plan: `mean` and `end_minus_mean` of the coming step; `mean` is written.
         packed: Scratch of this step.
-        report: Sweeps, Newton's iterations, islands unsettled and the worst residual [m]: written.
+        report: Sweeps, Newton's iterations, and what `note_unsettled` notes: written.
         end_velocity: Velocities at the end of the step, without what parts overlaps, (bodies, 6): written.
         board, thread: See `crew`: several threads share the sweeps over large islands.
     """

@@ -1,5 +1,7 @@
 """How far the steps have come; whether the next may follow at once, or Python has something to do first."""
 
+from typing import Any
+
 import numpy as np
 
 from ..collision.broad_phase import is_mixed, is_sparse
@@ -10,10 +12,17 @@ from ..tables import is_short
 
 NOW, BEFORE = 0, 1  # of a clock: the time [s] after the last step, and before it
 BEYOND, WORST, MOST = 0, 1, 2  # of a depth [m]: see `deepest`; and the worst after any step
-SWEEPS, NEWTON, UNSETTLED, RESIDUAL = 0, 1, 2, 3  # of a report: see `solve_contacts`
+SWEEPS, NEWTON, UNSETTLED, RESIDUAL, BODY_A, BODY_B = range(6)  # of a report: see `solve_contacts`
 # Contacts of which the work is shared, and slots of pairs: that of fewer is done before another thread has
 # heard of it.
 LEAST_CONTACTS, LEAST_PAIRS = 1024, 2 * PIECE
+
+
+def unsettled(report: np.ndarray, names: list[str]) -> dict[str, Any]:
+    """What did not settle, for people: how many islands, the worst residual [m] and the bodies it is at."""
+    pair = names[int(report[BODY_A])], names[int(report[BODY_B])]
+    return {"islands": int(report[UNSETTLED]), "residual": float(report[RESIDUAL]), "pair": pair}
+
 
 lacks_room = inlined(is_short)
 

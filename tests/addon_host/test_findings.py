@@ -30,3 +30,13 @@ def test_overlaps_at_the_start_are_warned_of_and_can_be_selected():
     found, _ = report_of(scene, 4)
     (warning,) = [finding for finding in found if "overlap" in finding.text and "start" in finding.text]
     assert (warning.bad, warning.frame, warning.bodies) == (True, 1, ("crate 0", "crate 1"))
+
+
+def test_steps_that_did_not_settle_name_their_bodies():
+    _, job = report_of(two_balls())
+    report = {
+        "unresolved": [{"time": 0.5, "islands": 1, "residual": 1e-3, "pair": list(job.header.names[:2])}]
+    }
+    found = findings(job.frames, job.header.names, 1, 24.0, report, 1e-4)
+    step = next(finding for finding in found if "at 0.500 s" in finding.text)
+    assert (step.bad, step.frame, set(step.bodies)) == (True, 13, set(job.header.names[:2]))

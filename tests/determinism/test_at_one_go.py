@@ -31,6 +31,7 @@ def test_at_one_go(monkeypatch, event_impulse, room):
             assert one_by_one._pipeline.step(FRAME / STEPS) == 1
     pipeline = at_one_go._pipeline
     assert pipeline._stepping._runs < FRAMES * STEPS / 2  # or this shows nothing
+    assert all(set(step["pair"]) <= set(pipeline.names) for step in pipeline.unresolved)
     assert pipeline.unresolved
     assert pipeline._repairing._runs > 0
     assert pipeline.contact_count > LEAST_CONTACTS

@@ -100,6 +100,7 @@ def test_forces_that_do_not_exist(friction):
     report = caught.value.trajectory.report
     message = "no contact forces were found at 0 s between 'ball', 'left', 'right'"
     assert any(message in warning for warning in report.warnings)
+    assert {step["pair"] for step in report.unresolved} <= {("ball", "left"), ("ball", "right")}
     assert report.unresolved
 
 
