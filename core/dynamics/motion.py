@@ -314,9 +314,13 @@ def move_some_bodies(model, state, plan, gravity, h, first, last):
         w = (plan.mean[i, 3], plan.mean[i, 4], plan.mean[i, 5])
         turns = w[0] != 0.0 or w[1] != 0.0 or w[2] != 0.0
         if turns:
-            q = quat.normalize(quat.multiply(quat.exp(vec3.scale(w, h)), quat.load(state.q, i)))
+            q_start = quat.load(state.q, i)
+            q = quat.normalize(quat.multiply(quat.exp(vec3.scale(w, h)), q_start))
             state.q[i, 0], state.q[i, 1], state.q[i, 2], state.q[i, 3] = q
             if model.kind[i] == DYNAMIC and not plan.collided[i]:
+                if plan.drive.shape[0] > 0:  # whose turn goes with a change of L that comes below
+                    w = vec3.subtract(w, (plan.drive[i, 3], plan.drive[i, 4], plan.drive[i, 5]))
+                    q = quat.normalize(quat.multiply(quat.exp(vec3.scale(w, h)), q_start))
                 _keep_spin_energy(model, state, i, q)
         if model.kind[i] == DYNAMIC:
             keep, mean = _decay(model.damping[i, 0], h)

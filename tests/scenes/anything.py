@@ -6,11 +6,11 @@ import topple
 from .meshes import grid, surface_of
 from .shapes import any_solid, random_orientation, random_turn
 
-SECONDS = 2.0  # for which paths are given
+SECONDS = 3.0  # for which paths are given
 
 
-def any_scene(seed: int) -> tuple[topple.Scene, topple.ImpulseSolver]:
-    """Solids of one order of size, from 5 cm to 6 m, over a ground, and how they are solved.
+def any_scene(seed: int) -> tuple[topple.Scene, topple.ImpulseSolver, int]:
+    """Solids of one order of size, from 5 cm to 6 m, over a ground; how they are solved; frames to bake.
 
     Any of them may be locked, damped, asleep, a sensor, on a layer of its own, animated, or animated until
     it is released; springs, thrusters, drag and fields act in a third of the scenes.
@@ -19,7 +19,8 @@ def any_scene(seed: int) -> tuple[topple.Scene, topple.ImpulseSolver]:
     size = 10 ** rng.uniform(-1.3, 0.8)
     bodies = _ground(rng, size)
     movers = [_mover(rng, size, k) for k in range(rng.integers(1, 3))] if rng.random() < 0.35 else []
-    solids = [_solid(rng, size, k) for k in range(rng.integers(2, 11))]
+    low = 10.5 if movers else 2.5
+    solids = [_solid(rng, size, low + 2.4 * k, k) for k in range(rng.integers(2, 11))]
     gravity = (0.0, 0.0, -9.81) if bodies else (0.0, 0.0, 0.0)
     forces = _forces(rng, size, [body for body in solids if body.kind == "dynamic"])
     scene = topple.Scene(
@@ -35,7 +36,7 @@ def any_scene(seed: int) -> tuple[topple.Scene, topple.ImpulseSolver]:
         shock_propagation=rng.random() < 0.7,
         sleeping=rng.random() < 0.7,
     )
-    return scene, solver
+    return scene, solver, int(36 * max(1.0, np.sqrt(size)))
 
 
 def _surface(rng) -> dict:
@@ -103,9 +104,9 @@ def _mover(rng, size, k) -> topple.Body:
     return topple.Body(f"mover {k}", shape, kind="kinematic", motion=path, **_surface(rng))
 
 
-def _solid(rng, size, k) -> topple.Body:
+def _solid(rng, size, height, k) -> topple.Body:
     """One of a column of solids with room around each."""
-    position = np.array([*rng.uniform(-2, 2, 2), 8.0 + 2.4 * k]) * size
+    position = np.array([*rng.uniform(-2, 2, 2), height]) * size
     shape, name = any_solid(rng, size), f"solid {k:02}"
     options = {"density": 10 ** rng.uniform(2, 4), "position": position, **_surface(rng)}
     options["orientation"] = random_orientation(rng)

@@ -54,6 +54,30 @@ def test_two_boxes_on_a_spring_keep_energy(figure):
     assert topple.verify(scene, trajectory).warnings == []
 
 
+def test_rod_whirled_by_a_spring(figure):
+    """A spring at its end turns a rod by up to .7 rad a step: it keeps its energy, and its way.
+
+    As where a contact turns it, it turns otherwise than by its momentum at the start; but the spring changes
+    that, too.
+    """
+    rod = topple.Body(
+        "rod",
+        topple.Box((0.6, 0.1, 0.06)),
+        mass=2.0,
+        angular_velocity=(1, 4, 2),
+        orientation=(0.9, 0.3, 0.1, 0.3),
+    )
+    spring = topple.Spring(
+        body_a="rod", point_a=(0.28, 0.04, 0.02), point_b=(0.4, 0.3, 0.5), stiffness=150.0, length=0.2
+    )
+    scene = topple.Scene(bodies=[rod], forces=[spring])
+    trajectory = topple.simulate(scene, seconds=2.0, solver=topple.ImpulseSolver(time_step=1 / 60))
+    other = topple.simulate(scene, seconds=2.0, solver="analytic")
+    in_play = np.ptp(potential_energy(scene, trajectory))
+    figure("energy, relative to what is in play", np.ptp(total_energy(scene, trajectory)) / in_play, 1e-6)
+    figure("place", np.abs(trajectory.position - other.position).max(), 1e-6, "m")
+
+
 @pytest.mark.parametrize("time_step", [1 / 240, 1 / 60])
 def test_pushed_block(time_step, figure):
     """F = 80 N for a second: a = F / m - mu g, then it slides to a halt, v^2 / (2 mu g) farther.
