@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+from scenes.meshes import surface_of
 from scipy.optimize import linprog, minimize
 from scipy.spatial.transform import Rotation
 from topple import Body, Box, Cone, ConvexHull, Mesh, Plane, Scene, SceneError, Sphere, Trajectory, verify
@@ -174,6 +175,23 @@ def test_cone_that_lies_on_a_sheet_with_its_base():
         corners = [(0.4 - 1e-6) * n + 9 * np.cos(a) * t1 + 9 * np.sin(a) * t2 for a in (0.3, 2.4, 4.5)]
         sheet = Body("sheet", Mesh(corners, [[0, 1, 2]]), kind="static")
         assert abs(depth_of(cone, sheet) - 1e-6) < 1e-9
+
+
+def test_ball_beside_a_closed_mesh_is_as_deep_as_in_its_hull():
+    """Where it touches nothing, too, and sees none of the triangles whose boxes it is in."""
+    random = np.random.default_rng(29)
+    points = random.normal(size=(8, 3))
+    mesh = Body("solid", Mesh(*surface_of(points)), kind="static")
+    hull = Body("solid", ConvexHull(points), kind="static")
+    deep = 0
+    for _ in range(300):
+        where = random.normal(size=3)
+        ball = Body("ball", Sphere(0.2), position=where / np.linalg.norm(where) * random.uniform(0.5, 2.5))
+        true = depth_of(hull, ball)
+        if true < 0.1:  # or its middle is hardly outside
+            deep += true > 0.0
+            assert depth_of(mesh, ball) == pytest.approx(true, abs=0.02)
+    assert deep > 5
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1e3])
