@@ -58,7 +58,7 @@ def findings(
         for step in unresolved[:MOST]:
             frame = first_frame + round(step["time"] * fps)
             a, b = step["pair"]
-            text = f"  '{a}' and '{b}' at {step['time']:.3f} s"
+            text = f"  '{a}' and '{b}' at {step['time']:.3f}{messages.SPACE}s"
             found.append(Finding(text, frame, _named(text, names), bad=True))
     found += [
         Finding(text, first_frame, _named(text, names), bad=True) for text in report.get("warnings", [])

@@ -25,7 +25,7 @@ load_extension(topple)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--figures", help="file for the table of the figures that tests/verification reached")
-    parser.addoption("--scale", type=int, default=1, help="times as many random pairs and throws as usual")
+    parser.addoption("--scale", type=int, default=1, help="so many times as many random cases as usual")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

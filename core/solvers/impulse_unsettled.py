@@ -10,7 +10,10 @@ from .impulse_progress import BODY_A, BODY_B, RESIDUAL, UNSETTLED
 
 @inlined
 def _natural_map(contacts, rows, c, h, mean):
-    """How far contact `c` is from its conditions, as the velocity that a step towards them changes [m/s]."""
+    """How far contact `c` is from its conditions [m/s]: its natural map, K (p - proj(p - w / K)).
+
+    w is the velocity that the conditions weigh against the impulse p, proj the nearest impulse they allow.
+    """
     u, p, K = in_frame(contacts, c, relative_velocity(mean, contacts, c)), rows.impulse[c], rows.K_nn[c]
     along = u[0] + normal_compliance(rows, c) * p[0] - gap_rate(rows.gap[c], h, PUSH)
     give, limit = PUSH * rows.compliance[c], friction_of(rows, c) * p[0]

@@ -38,5 +38,5 @@ def test_steps_that_did_not_settle_name_their_bodies():
         "unresolved": [{"time": 0.5, "islands": 1, "residual": 1e-3, "pair": list(job.header.names[:2])}]
     }
     found = findings(job.frames, job.header.names, 1, 24.0, report, 1e-4)
-    step = next(finding for finding in found if "at 0.500 s" in finding.text)
+    step = next(finding for finding in found if "at 0.500\u00a0s" in finding.text)
     assert (step.bad, step.frame, set(step.bodies)) == (True, 13, set(job.header.names[:2]))
