@@ -170,8 +170,7 @@ class ImpulsePipeline:
         """Make room for so many contact points."""
         n = len(self.state.c)
         self.contacts = empty_contacts(capacity)._replace(counter=self.contacts.counter)
-        self.geometry = contact_geometry(self.contacts)
-        self.rows = grown_rows(self.rows, capacity)
+        self.geometry, self.rows = contact_geometry(self.contacts), grown_rows(self.rows, capacity)
         self.islands = empty_islands(n, capacity)
         self.graph = empty_graph(n, capacity)
         self.packed = packed_contacts(n, capacity)
@@ -360,7 +359,8 @@ class ImpulsePipeline:
 
     def _stop_at_obstacles(self, found: int, h: float) -> None:
         with self._stage("guard"):
-            self.guard.stop_at_obstacles(found, self.state, self.broad_phase.pairs, h, self.plan.mean)
+            pairs = self.broad_phase.pairs
+            self.guard.stop_at_obstacles(found, self.state, pairs, self.trace, h, self.plan.mean)
 
     def _tidy_up(self) -> None:
         """Between a step and the look ahead: put pairs in order, and make room where there is little.

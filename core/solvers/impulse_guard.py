@@ -12,18 +12,17 @@ are not looked at.
 import math
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from ..collision.contact_set import empty_contacts
 from ..collision.manifold import MAX_POINTS
 from ..collision.narrow_phase import Scratch, detect_contacts
 from ..collision.pairs import HIGH, PairTable, empty_pairs
-from ..collision.persistence import CARRIED, new_trace
+from ..collision.persistence import CARRIED, Trace, new_trace
 from ..collision.triangles import SHALLOW
 from ..crew import alone
 from ..dynamics.body_state import DYNAMIC, BodyState, Masses
 from ..geometry.shape_table import DISCS, HULL, MESH, PLANE, TRIANGLE, Colliders, ShapeTable
-from ..jit import kernel
+from ..jit import inlined, kernel
 from ..math3 import vec3
 from .impulse_contacts import without_roll
 
@@ -57,17 +56,31 @@ def shape_thickness(shapes: ShapeTable) -> np.ndarray:
     return thickness
 
 
+@inlined
+def _stay_apart(pairs, slot, moved, way):
+    """Whether a pair was farther apart when it was looked at than it has moved since, and moves now.
+
+    Args:
+        moved: The sum of both bodies' ways so far [m], as in `pairs.way`.
+        way: The same of their ways in this step, at most: one may stop and the other go on.
+    """
+    return pairs.point_count[slot] == 0 and pairs.gap[slot] - (moved - pairs.way[slot]) > way
+
+
 @kernel
 def list_fast_pairs(
-    body, shape, kind, sensor, masses, thickness, thinnest, arm, pairs, h, mean, spin, slot_out
+    body, shape, kind, sensor, masses, thickness, thinnest, arm, pairs, trace, h, mean, spin, slot_out
 ):  # fmt: skip
     """List the pairs that move far relative to each other in a step, for the thickness of the thinner one.
+
+    Left out are those that are known to be farther apart than they move.
 
     Args:
         body, shape, thickness: Of each collider.
         thinnest: The least thickness.
         kind: Of each shape.
         sensor, arm: Of each body.
+        trace: How far bodies have moved since pairs were looked at.
         spin: How fast its turning moves a point, at most [m/s], (n,): written if any moves far.
         slot_out: Written, as far as there is room.
 
@@ -90,8 +103,12 @@ def list_fast_pairs(
         a, b = body[i], body[j]
         if sensor[a] or sensor[b]:
             continue
-        way = vec3.norm(vec3.subtract(vec3.load(mean, a), vec3.load(mean, b))) + spin[a] + spin[b]
-        if h * way > FAST * min(thickness[i], thickness[j]):
+        v_a, v_b, spins = vec3.load(mean, a), vec3.load(mean, b), spin[a] + spin[b]
+        if h * (vec3.norm(vec3.subtract(v_a, v_b)) + spins) <= FAST * min(thickness[i], thickness[j]):
+            continue
+        way = h * (vec3.norm(v_a) + vec3.norm(v_b) + spins)
+        # The distance to one triangle hardly tells which of its triangles a mesh meets.
+        if kind[shape[j]] == TRIANGLE or not _stay_apart(pairs, slot, trace.way[a] + trace.way[b], way):
             if found < slot_out.shape[0]:
                 slot_out[found] = slot
             found += 1
@@ -124,21 +141,22 @@ class PassageGuard:
         self.fast = np.zeros(64, np.int64)
         self.scratch = scratch
 
-    def what_it_takes(self, pairs: PairTable, h: float, mean: np.ndarray) -> tuple:
+    def what_it_takes(self, pairs: PairTable, trace: Trace, h: float, mean: np.ndarray) -> tuple:
         """The arguments of `list_fast_pairs`."""
         return (
             self.colliders.body, self.colliders.shape, self.shapes.kind, self.sensor, self.masses,
-            self.thickness, self.thinnest, self.arm, pairs, h, mean, self.spin, self.fast,
+            self.thickness, self.thinnest, self.arm, pairs, trace, h, mean, self.spin, self.fast,
         )  # fmt: skip
 
     def stop_at_obstacles(
-        self, found: int, state: BodyState, pairs: PairTable, h: float, mean: np.ndarray
+        self, found: int, state: BodyState, pairs: PairTable, trace: Trace, h: float, mean: np.ndarray
     ) -> int:
         """Shorten the motion of bodies that would get through others.
 
         Args:
             found: How many pairs `list_fast_pairs` has found.
             state: Bodies at the start of the step.
+            trace: How far they have moved.
             mean: Mean velocities over the step [m/s, rad/s], shape (n, 6); scaled where a body stops.
 
         Returns:
@@ -146,7 +164,7 @@ class PassageGuard:
         """
         while found > len(self.fast):  # rarely are so many
             self.fast = np.zeros(2 * found, np.int64)
-            found = list_fast_pairs(*self.what_it_takes(pairs, h, mean))
+            found = list_fast_pairs(*self.what_it_takes(pairs, trace, h, mean))
         collider = pairs.collider[self.fast[:found]]
         own = h * (_norm(mean[:, :3]) + self.spin)
         thinner = self.thickness[collider].min(axis=1)
@@ -231,14 +249,20 @@ class _Poses:
         self.turning = turning[body]
         # Positions from b's, which may be far from the origin.
         self.c = state.c[flat] - np.repeat(state.c[body[:, 1]], 2, axis=0)
-        self.rotation = Rotation.from_matrix(state.R[flat].reshape(-1, 3, 3))
         self.displacement = displacement[flat]
+        self.angle = _norm(self.displacement[:, 3:])
+        axis = self.displacement[:, 3:] / np.where(self.angle > 0.0, self.angle, 1.0)[:, None]
+        # Of Rodrigues' formula, exp(angle [axis]) = 1 + sin(angle) [axis] + (1 - cos(angle)) [axis]^2.
+        self.R = state.R[flat].reshape(-1, 3, 3)
+        self.across = np.cross(axis[:, None, :], self.R, axisb=1, axisc=1)
+        self.back = np.cross(axis[:, None, :], self.across, axisb=1, axisc=1)
 
     def at(self, time: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Centres of mass (2 k, 3) and rotation matrices (2 k, 9); `time` (k, 2) per pair and side."""
-        way = time.reshape(-1, 1) * self.displacement
-        turned = Rotation.from_rotvec(way[:, 3:]) * self.rotation
-        return self.c + way[:, :3], np.ascontiguousarray(turned.as_matrix().reshape(-1, 9))
+        part = time.reshape(-1)
+        angle = (part * self.angle)[:, None, None]
+        R = self.R + np.sin(angle) * self.across + (1.0 - np.cos(angle)) * self.back
+        return self.c + part[:, None] * self.displacement[:, :3], R.reshape(-1, 9)
 
     def approach(
         self, normal: np.ndarray, arm: np.ndarray, moving: np.ndarray, stops: np.ndarray
@@ -252,9 +276,10 @@ class _Poses:
             arm: How far turning can move a point of each body [m], shape (k, 2).
             moving, stops: Whether each body still moves, and whether it will stop, shape (k, 2).
         """
-        way = self.displacement.reshape(-1, 2, 6)
+        way, angle = self.displacement.reshape(-1, 2, 6), self.angle.reshape(-1, 2)
         along = (way[:, :, :3] * normal[:, None, :]).sum(axis=2) * np.array([-1.0, 1.0])
-        turning = _norm(np.cross(normal[:, None, :], way[:, :, 3:])) * arm
+        about = (way[:, :, 3:] * normal[:, None, :]).sum(axis=2)
+        turning = np.sqrt(np.maximum(angle * angle - about * about, 0.0)) * arm
         rate = along + np.minimum(turning, self.turning)
         rate = np.where(stops, np.maximum(rate, 0.0), rate)  # moving away ends when it stops
         return np.where(moving, rate, 0.0).sum(axis=1)

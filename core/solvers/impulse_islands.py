@@ -106,12 +106,12 @@ def recall_solve(solve: SolveScratch, memory: tuple[np.ndarray, ...]) -> None:
         mine[:] = then
 
 
-# Sweeps end when no contact changes by more than this part of the tolerance; in an island that moves,
-# the second will do when the sweeps allowed are used up.
-SETTLED, ENOUGH = 1e-2, 1e-1
-# The same for a heap in motion, whose next step will be another, and for other islands of more than MANY
-# contacts in motion: in a heap that breaks up into groups of some hundred Newton's method took three times as
-# long as all the sweeps allowed; where more is left than this, putting positions right takes the gain back.
+# Sweeps end when no contact changes by more than SETTLED of the tolerance, or, in an island that moves, by
+# more than ENOUGH of it once MOST_SWEEPS are made.
+SETTLED, ENOUGH, MOST_SWEEPS = 1e-2, 1e-1, 60
+# Instead of ENOUGH: in a heap in motion, whose next step will be another, and in other islands of more than
+# MANY contacts in motion. Both are swept until then. Where more is left, putting positions right takes as
+# long; and Newton's method five times as long on the groups of some hundred contacts in a silo of 250 cubes.
 ENOUGH_IN_MOTION, ENOUGH_OF_MANY, MANY = 0.6, 0.3, 50
 # An island is calm where no contact moves faster than this many times what gravity adds in a step.
 # What sweeps leave there would be seen as a shiver, so it goes to Newton's method at once; a heap, whose
@@ -119,8 +119,8 @@ ENOUGH_IN_MOTION, ENOUGH_OF_MANY, MANY = 0.6, 0.3, 50
 CALM = 2.0
 # What sweeps leave in a heap is where its next step starts, so it would keep moving by that much: they go on
 # until they leave at most this part of the way its contacts typically move in the step.
-# Where that is finer than in fast motion they may be so many times as many as allowed: the sooner the heap
-# lies still, the fewer its steps take.
+# Where that is finer than in fast motion they may be PATIENCE times as many: the sooner the heap lies still,
+# the fewer its steps take.
 OF_MOTION, PATIENCE = 0.3, 4
 # But no less than this part of the way in a step at which bodies count as at rest: a quarter of it kept
 # groups of cubes in a heap swinging by some 10 um, without end.
@@ -213,7 +213,7 @@ def sweep_islands(
     Args:
         tolerance: Largest penetration to leave [m].
         gravity_speed: What gravity adds to a velocity in one step [m/s].
-        max_sweeps: Bound on the sweeps of an island that Newton's method cannot take over.
+        max_sweeps: Bound on the sweeps of an island.
         equilibrium: What islands may come to rest in.
         plan: `mean` is written.
         report: Sweeps are added, and what `note_unsettled` does.
@@ -232,21 +232,23 @@ def sweep_islands(
             continue
         settled, enough = SETTLED * tolerance, ENOUGH * tolerance
         chain = loops == 0 and islands.body_start[island + 1] - islands.body_start[island] > SHORT
-        most = min(FIRST_OF_CHAIN if chain else FIRST_SWEEPS, max_sweeps)
+        most = FIRST_OF_CHAIN if chain else FIRST_SWEEPS
+        bound, worst = min(most, max_sweeps), settled
         if heap:
             enough = ENOUGH_IN_MOTION * tolerance
             typical = typical_contact(contacts, islands.order, first, last, mean)
             if gravity_speed > 0.0:  # or it would never be at rest
                 settled = min(settled, OF_REST * REST_SPEED * gravity_speed * h)
             settled = min(max(settled, OF_MOTION * h * typical), enough)
-            most = max_sweeps if settled == enough else PATIENCE * max_sweeps
+            most = MOST_SWEEPS if settled == enough else PATIENCE * MOST_SWEEPS
         elif last - first > MANY:
-            enough, most = ENOUGH_OF_MANY * tolerance, max_sweeps
-        worst = enough if heap else settled
+            enough, most = ENOUGH_OF_MANY * tolerance, MOST_SWEEPS
+        if last - first > MANY:
+            bound, worst = max_sweeps, enough
         for _ in range(SLIP_ROUNDS):
             residual, sweeps = sweep_island(
                 masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS, settled, worst,
-                most, solve.gap, packed, mean, board,
+                most, bound, solve.gap, packed, mean, board,
             )  # fmt: skip
             report[SWEEPS] += sweeps
             unsettled = residual > enough and not heap
@@ -348,7 +350,8 @@ def newton_islands(
             copy_solution(islands, island, solve.found, solve.impulse, mean, rows.impulse)
             residual, sweeps = sweep_island(
                 masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS,
-                SETTLED * tolerance, SETTLED * tolerance, max_sweeps, solve.gap, packed, mean, board,
+                SETTLED * tolerance, ENOUGH * tolerance, MOST_SWEEPS, max_sweeps, solve.gap, packed, mean,
+                board,
             )  # fmt: skip
             report[SWEEPS] += sweeps
             _begin_to_slip(contacts, rows, islands, island, mean, solve)
@@ -376,7 +379,7 @@ def release_push(
             keep_impulses(rows, islands, island, np.bool_(False))
             sweep_island(
                 masses, contacts, rows, islands, island, h, 0.0, np.inf, STRAIGHT, 0.1 * slop, 0.1 * slop,
-                max_sweeps, solve.gap, packed, velocity, board,
+                MOST_SWEEPS, min(MOST_SWEEPS, max_sweeps), solve.gap, packed, velocity, board,
             )  # fmt: skip
 
 

@@ -14,8 +14,7 @@ class ImpulseSolver:
         time_step: Longest step [s]; frames are divided into equal steps no longer than this.
         tolerance: Largest penetration the solver leaves [m]. Small bodies get a smaller one, so
             that dice and boulders behave alike.
-        max_iterations: Bound on the sweeps over one island in one step, four times that in a heap about to
-            come to rest; islands that need more are reported.
+        max_iterations: Bound on the sweeps over one island in one step; islands that need more are reported.
         shock_propagation: Sweep each island from the ground up. Changes how fast the solution is
             found, not the solution.
         sleeping: Leave bodies that are held at rest alone until something about them changes. A heap at
@@ -28,7 +27,7 @@ class ImpulseSolver:
 
     time_step: float = 1.0 / 240.0
     tolerance: float = 1e-4
-    max_iterations: int = 60
+    max_iterations: int = 1000
     shock_propagation: bool = True
     sleeping: bool = True
     event_impulse: float | None = None

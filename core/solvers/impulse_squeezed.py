@@ -252,7 +252,7 @@ def _let_in(
             rows.compliance[c] = SOFT * rows.K_nn[c]
     sweep_island(
         masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS, 1e-2 * tolerance,
-        1e-2 * tolerance, max_sweeps, solve.gap, packed, mean, board,
+        1e-2 * tolerance, max_sweeps, max_sweeps, solve.gap, packed, mean, board,
     )  # fmt: skip
     _limit_jammed(masses, islands, island, animated_speed, 1.0, start, mean, solve.limit)
 

@@ -90,7 +90,7 @@ def find_impulses(p: "ImpulsePipeline", h: float, islands: int | Result = ISLAND
 
 def stop_early(p: "ImpulsePipeline", h: float, islands: int | Result = ISLANDS) -> Calls:
     """End the step early for bodies that would get through others, or rise without the speed for it."""
-    fast = list_fast_pairs, p.guard.what_it_takes(p.broad_phase.pairs, h, p.plan.mean)
+    fast = list_fast_pairs, p.guard.what_it_takes(p.broad_phase.pairs, p.trace, h, p.plan.mean)
     climbs = (
         p.model.kind, p.masses, p.state, p.geometry, p.contacts.slot, p.broad_phase.pairs.allowance,
         p.forgives, p.islands, islands, p.plan, p.gravity, h, sink(p, h), p.at_rest,

@@ -265,8 +265,8 @@ def _share_changing(packed, least):
 
 
 @merged
-def _settle(board, settled, enough, max_sweeps, masses, contacts, rows, gap, packed, velocity):
-    """Sweep a packed island until it settles; (residual [m], sweeps).
+def _settle(board, settled, enough, most, max_sweeps, masses, contacts, rows, gap, packed, velocity):
+    """Sweep a packed island until it settles; (residual [m], sweeps). See `sweep_island`.
 
     In a heap in motion most contacts have no impulse and get none: they are looked at before the first
     sweeps, each WHOLE_EVERY-th, and the last: without that nothing can tell that the island has settled.
@@ -277,7 +277,8 @@ def _settle(board, settled, enough, max_sweeps, masses, contacts, rows, gap, pac
     end, every = settled, WHOLE_EVERY
     while done < max_sweeps and (residual > end or not whole):
         before, near = least, LEFT * end if least > 0.0 else end
-        whole = done <= LOOKS_AT_FIRST or since == every or done == max_sweeps - 1 or residual <= near
+        last = done + 1 == most or done + 1 == max_sweeps
+        whole = done <= LOOKS_AT_FIRST or since == every or last or residual <= near
         if whole:
             least, since = 0.0, 0
         elif since == 0 and _share_changing(packed, CHANGING * end) <= SOME:
@@ -291,15 +292,15 @@ def _settle(board, settled, enough, max_sweeps, masses, contacts, rows, gap, pac
             board, beta, goes_on, whole, least, masses, contacts, rows, gap, packed, velocity
         )
         if whole:
-            few = _share_changing(packed, settled) <= FEW
-            end, every = (enough, LONG) if few else (settled, WHOLE_EVERY)
+            will_do = done + 1 >= most or _share_changing(packed, settled) <= FEW
+            end, every = (enough, LONG) if will_do else (settled, WHOLE_EVERY)
         done += 1
     return residual, done
 
 
 @inner
 def sweep_island(
-    masses, contacts, rows, islands, island, h, push, limit, rounds, settled, enough, max_sweeps, gap,
+    masses, contacts, rows, islands, island, h, push, limit, rounds, settled, enough, most, max_sweeps, gap,
     packed, velocity, board,
 ):  # fmt: skip
     """Sweep an island until it settles, then again with arms that rotate; (residual [m], sweeps).
@@ -309,7 +310,9 @@ def sweep_island(
         limit: Error of a gap for the straight prediction [m] above which it is corrected.
         rounds: STRAIGHT or ROUNDS.
         settled: Largest change of a contact in a sweep to end with [m], but for those of FEW batches,
-        enough: which end with this.
+        enough: which end with this, as all do once
+        most: sweeps are made,
+        max_sweeps: of which there are no more than this.
         gap: Gaps before arms rotate [m], shape (c,).
         velocity: Mean velocities (bodies, 6), brought up to date with `rows.impulse`.
     """
@@ -323,8 +326,9 @@ def sweep_island(
         if done == max_sweeps:
             break
         residual, more = _settle(
-            board, settled, enough, max_sweeps - done, masses, contacts, rows, gap, packed, velocity
-        )
+            board, settled, enough, most - done, max_sweeps - done, masses, contacts, rows, gap, packed,
+            velocity,
+        )  # fmt: skip
         done += more
         unpack_velocities(packed, velocity)
         _share(board, BEND, sets, masses, contacts, rows, gap, packed, velocity)

@@ -196,3 +196,33 @@ def wide_heap(count: int, *, levels: int = 4) -> topple.Scene:
             )
         )
     return scene
+
+
+def silo(count: int = 250, *, columns: int = 11, in_plane: bool = False) -> topple.Scene:
+    """Cubes of 0.5 m poured between two panes 0.6 m apart, `columns` side by side; friction 0.5.
+
+    They fall in rows 0.8 m above each other, shifted and turned by a little at random (seed 1), and heap up
+    some 20 high. With `in_plane` there are no panes: cubes move along x and z and turn about y only.
+    """
+    rng, width = np.random.default_rng(1), 0.9 * columns + 0.5
+    scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
+    planes = {"floor": ((0, 0, 1), 0.0), "left": ((1, 0, 0), -width / 2), "right": ((-1, 0, 0), -width / 2)}
+    if not in_plane:
+        planes |= {"front": ((0, 1, 0), -0.3), "back": ((0, -1, 0), -0.3)}
+    for name, plane in planes.items():
+        scene.add(topple.Body(name, topple.Plane(*plane), kind="static", friction=0.5))
+    for k in range(count):
+        row, column = divmod(k, columns)
+        turn, shift = rng.uniform(-0.3, 0.3), rng.uniform(-0.1, 0.1)
+        scene.add(
+            topple.Body(
+                f"cube_{k:03}",
+                topple.Box((0.5, 0.5, 0.5)),
+                position=(0.9 * column - 0.45 * (columns - 1) + shift, 0.0, 0.4 + 0.8 * row),
+                orientation=(np.cos(turn / 2), 0.0, np.sin(turn / 2), 0.0),
+                friction=0.5,
+                lock_linear=(False, in_plane, False),
+                lock_angular=(in_plane, False, in_plane),
+            )
+        )
+    return scene

@@ -203,7 +203,19 @@ def test_what_is_reported_as_settled_is_so_at_every_contact(monkeypatch, figure)
     simulation.advance(0.2)
     assert np.median(worst) > 1e-7
     figure("largest residual", max(worst), 1e-4, "m")
-    figure("steps that did not settle", np.mean(unsettled), 0.02)
+    assert not any(unsettled)
+
+
+@pytest.mark.parametrize("name", ["silo", "silo in plane", "rocks"])
+def test_heaps_in_motion_settle_in_each_step(name, figure):
+    """A heap that pours down settles in each step at 1/240 s, in its parts and as a whole.
+
+    With a bound of 60 sweeps more than a tenth of these steps did not, by .8 mm, 2.4 mm and .8 mm.
+    """
+    scene = scenes.rocks_in_box() if name == "rocks" else scenes.silo(in_plane=name == "silo in plane")
+    report = topple.simulate(scene, seconds=2.5).report
+    figure("steps that did not settle", len(report.unresolved), 0.0)
+    figure("penetration", report.max_penetration, 1e-4, "m")
 
 
 def test_a_heap_of_hundreds_calms_down(figure):
