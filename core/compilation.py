@@ -31,6 +31,7 @@ from .collision.time_of_impact import advance_along
 from .crew import OVER, alone, attend, tell
 from .dynamics.body_state import build_bodies, gravity_of, ignored_pairs, initial_state
 from .dynamics.driven_bodies import carry_bodies, free_accelerations, place_bodies, write_rates
+from .dynamics.forced_motion import Forced, dop853, forced_scratch, integrate_forced
 from .dynamics.forces import AppliedForces
 from .dynamics.motion import empty_plan, move_bodies, plan_free_motion, update_all_derived
 from .geometry.shape_table import ShapeTable
@@ -56,6 +57,7 @@ from .solvers.cone_newton import projection_derivative, sweep_contacts
 from .solvers.friction_cone import SWEEPS, solve_cone
 from .solvers.impulse import ImpulseSolver, build_pipeline
 from .solvers.impulse_contacts import write_impulses
+from .solvers.impulse_forces import note_drive
 
 # What the processes run: the core under the name it has here (in Blender a long one, of packages that only
 # Blender can import), so that all find each other's kernels.
@@ -250,11 +252,16 @@ def compile_forces() -> None:
     model, _, _, _, order = build_bodies(scene)
     state = initial_state(scene, order, model)
     rows, y = np.array([0]), np.eye(1, 13, 3)
-    AppliedForces([], [scene.bodies[i].name for i in order], model).wrench(state, 0.0)
     carry_bodies(model, state, state, rows, 0.0)
     place_bodies(model, state, state, rows, y)
     free_accelerations(model, state, np.array(scene.gravity), state.v, state.L, state.v, state.w)
     write_rates(state, rows, state.v, state.L, y)
+    forces = AppliedForces([], [scene.bodies[i].name for i in order], model)
+    forces.wrench(state, 0.0)
+    none, y = np.zeros((len(order), 3)), np.eye(1, 13, 3)
+    forced = Forced(forces.table, model, state, rows, rows[:0], none, none.copy(), np.ones((1, 13)))
+    integrate_forced(forced, dop853(1.0), 0.0, 0.0, 1.0, 1.0, True, y, forced_scratch(state, 1))
+    note_drive(state, rows, y, y, 1.0, np.empty((1, 12)))
 
 
 PARTS: dict[Part, Callable[[], None]] = {

@@ -50,30 +50,40 @@ def allowed_errors(model: BodyModel, error: float, tolerance: float) -> np.ndarr
     return allowed
 
 
+@inner
+def place_body(model, start, state, i, y):
+    """Write y (13,) to body `i`, with its quaternion normalized, and what follows from it."""
+    q = quat.normalize((y[3], y[4], y[5], y[6]))
+    state.q[i, 0], state.q[i, 1], state.q[i, 2], state.q[i, 3] = q
+    for x in range(3):
+        state.c[i, x] = start.c[i, x] + y[x]
+        state.v[i, x], state.L[i, x] = y[7 + x], y[10 + x]
+    update_derived(model, state, i)
+
+
 @kernel
 def place_bodies(model, start, state, rows, y):
     """Write y, shape (k, 13), to the bodies `rows`, with quaternions normalized, and what follows from it."""
     for k in range(rows.shape[0]):
-        i = rows[k]
-        q = quat.normalize((y[k, 3], y[k, 4], y[k, 5], y[k, 6]))
-        state.q[i, 0], state.q[i, 1], state.q[i, 2], state.q[i, 3] = q
-        for x in range(3):
-            state.c[i, x] = start.c[i, x] + y[k, x]
-            state.v[i, x], state.L[i, x] = y[k, 7 + x], y[k, 10 + x]
-        update_derived(model, state, i)
+        place_body(model, start, state, rows[k], y[k])
+
+
+@inner
+def carry_body(model, start, state, i, t):
+    """Write where body `i` is after the time t [s] if it keeps the velocities it has."""
+    turn = quat.exp(vec3.scale(vec3.load(start.w, i), t))
+    q = quat.multiply(turn, quat.load(start.q, i))
+    state.q[i, 0], state.q[i, 1], state.q[i, 2], state.q[i, 3] = q
+    for x in range(3):
+        state.c[i, x] = start.c[i, x] + t * start.v[i, x]
+    update_derived(model, state, i)
 
 
 @kernel
 def carry_bodies(model, start, state, rows, t):
-    """Write where the bodies `rows` are after the time t [s] if they keep the velocities they have."""
+    """`carry_body` for the bodies `rows`."""
     for k in range(rows.shape[0]):
-        i = rows[k]
-        turn = quat.exp(vec3.scale(vec3.load(start.w, i), t))
-        q = quat.multiply(turn, quat.load(start.q, i))
-        state.q[i, 0], state.q[i, 1], state.q[i, 2], state.q[i, 3] = q
-        for x in range(3):
-            state.c[i, x] = start.c[i, x] + t * start.v[i, x]
-        update_derived(model, state, i)
+        carry_body(model, start, state, rows[k], t)
 
 
 @inner
@@ -84,6 +94,21 @@ def _momentum(model, state, i):
         return vec3.load(state.L, i)
     inertia = mat3.rotate_diagonal(mat3.load(state.R, i), vec3.load(model.inertia, i))
     return mat3.transform(inertia, vec3.load(state.w, i))
+
+
+@inner
+def free_acceleration(model, state, gravity, i, force, torque, a_out, alpha_out):
+    """Accelerations of body `i` without contact; see `free_accelerations`."""
+    is_dynamic = model.kind[i] == DYNAMIC
+    for x in range(3):
+        g = gravity[x] if model.inv_mass[i, x] > 0.0 else 0.0
+        damping = model.damping[i, 0] * state.v[i, x] if model.inv_mass[i, x] > 0.0 else 0.0
+        a_out[i, x] = g + force[i, x] * model.inv_mass[i, x] - damping if is_dynamic else 0.0
+        torque[i, x] = torque[i, x] - model.damping[i, 1] * state.L[i, x] if is_dynamic else 0.0
+    turning = vec3.cross(vec3.load(state.w, i), _momentum(model, state, i))
+    alpha = mat3.transform(mat3.load(state.inv_I, i), vec3.subtract(vec3.load(torque, i), turning))
+    for x in range(3):
+        alpha_out[i, x] = alpha[x] if is_dynamic else 0.0
 
 
 @kernel
@@ -97,26 +122,22 @@ def free_accelerations(model, state, gravity, force, torque, a_out, alpha_out):
         force, torque: Applied forces [N] and torques [N m]; the torques get the damping added.
     """
     for i in range(state.c.shape[0]):
-        is_dynamic = model.kind[i] == DYNAMIC
-        for x in range(3):
-            g = gravity[x] if model.inv_mass[i, x] > 0.0 else 0.0
-            damping = model.damping[i, 0] * state.v[i, x] if model.inv_mass[i, x] > 0.0 else 0.0
-            a_out[i, x] = g + force[i, x] * model.inv_mass[i, x] - damping if is_dynamic else 0.0
-            torque[i, x] = torque[i, x] - model.damping[i, 1] * state.L[i, x] if is_dynamic else 0.0
-        turning = vec3.cross(vec3.load(state.w, i), _momentum(model, state, i))
-        alpha = mat3.transform(mat3.load(state.inv_I, i), vec3.subtract(vec3.load(torque, i), turning))
-        for x in range(3):
-            alpha_out[i, x] = alpha[x] if is_dynamic else 0.0
+        free_acceleration(model, state, gravity, i, force, torque, a_out, alpha_out)
+
+
+@inner
+def body_rates(state, i, a, torque, rates_out):
+    """y' of body `i`, shape (13,), from accelerations and torques of all bodies, shapes (n, 3)."""
+    dq = quat.multiply((0.0, state.w[i, 0], state.w[i, 1], state.w[i, 2]), quat.load(state.q, i))
+    for x in range(4):
+        rates_out[3 + x] = 0.5 * dq[x]
+    for x in range(3):
+        rates_out[x] = state.v[i, x]
+        rates_out[7 + x], rates_out[10 + x] = a[i, x], torque[i, x]
 
 
 @kernel
 def write_rates(state, rows, a, torque, rates_out):
     """y' of the bodies `rows`, shape (k, 13), from accelerations and torques of all bodies, shapes (n, 3)."""
     for k in range(rows.shape[0]):
-        i = rows[k]
-        dq = quat.multiply((0.0, state.w[i, 0], state.w[i, 1], state.w[i, 2]), quat.load(state.q, i))
-        for x in range(4):
-            rates_out[k, 3 + x] = 0.5 * dq[x]
-        for x in range(3):
-            rates_out[k, x] = state.v[i, x]
-            rates_out[k, 7 + x], rates_out[k, 10 + x] = a[i, x], torque[i, x]
+        body_rates(state, rows[k], a, torque, rates_out[k])

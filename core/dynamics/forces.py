@@ -79,8 +79,8 @@ def _add_spring(table, state, s, force, torque):
         _push(force, torque, b, r_b, vec3.scale(along, -size))
 
 
-@kernel
-def add_wrench(table, mass, state, time, force, torque):
+@inner
+def add_wrenches(table, mass, state, time, force, torque):
     """Add the forces of a table at a time [s] to the sums of forces [N] and torques [N m], shapes (n, 3).
 
     Times are compared with the start of a step, which never reaches over a change: see `next_change`.
@@ -97,6 +97,12 @@ def add_wrench(table, mass, state, time, force, torque):
         for k in range(3):
             force[i, k] += mass[i] * table.acceleration[i, k] - table.drag[i, 0] * state.v[i, k]
             torque[i, k] -= table.drag[i, 1] * state.w[i, k]
+
+
+@kernel
+def add_all_wrenches(table, mass, state, time, force, torque):
+    """`add_wrenches`, for Python."""
+    add_wrenches(table, mass, state, time, force, torque)
 
 
 class AppliedForces:
@@ -182,7 +188,7 @@ class AppliedForces:
             SolverError: A function returned something that is no finite force; names body and time.
         """
         force, torque = np.zeros_like(state.v), np.zeros_like(state.v)
-        add_wrench(self.table, self.model.mass, state, float(time), force, torque)
+        add_all_wrenches(self.table, self.model.mass, state, float(time), force, torque)
         for item in self.functions:
             self.add_custom(item, state, time, force, torque)
         return force, torque

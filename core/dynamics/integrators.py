@@ -46,6 +46,9 @@ class Piece(NamedTuple):
 
 
 SMALLEST_PART = 2.0**-30  # of a step that is tried at least before it is taken as it is
+# The next step is so much of the one whose error would be as large as allowed, and so many times as long as
+# the last at most and at least; an error counts as so large at least.
+SAFE, LONGER, SHORTER, LEAST_ERROR = 0.9, 4.0, 0.2, 1e-10
 
 NEWTON_STEPS = 12  # of backward Euler; where so many are not enough, the step is halved
 SOLVED = 1e-3  # of the error allowed in a step: how well its equation is solved
@@ -216,7 +219,8 @@ def _controlled(
                 return new
             t, y = t + step, new
             k1 = f(t, y) if k_new is None else k_new
-        step = max(step * min(4.0, max(0.2, 0.9 * max(error, 1e-10) ** (-1.0 / order))), shortest)
+        change = SAFE * max(error, LEAST_ERROR) ** (-1.0 / order)
+        step = max(step * min(LONGER, max(SHORTER, change)), shortest)
 
 
 ADAPTIVE = {"adaptive": (_doubled, 5), "dop853": (_dormand_prince, 8)}  # and the order of their errors

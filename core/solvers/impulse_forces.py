@@ -14,12 +14,10 @@ bounced is made up for afterwards, or they would make energy.
 """
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from ..collision.contact_set import ContactGeometry
 from ..dynamics.body_state import DYNAMIC, KINEMATIC, BodyModel, BodyState
 from ..dynamics.driven_bodies import (
-    PARTS,
     allowed_errors,
     carry_bodies,
     copy_state,
@@ -29,10 +27,13 @@ from ..dynamics.driven_bodies import (
     vector_sizes,
     write_rates,
 )
+from ..dynamics.forced_motion import Forced, dop853, forced_scratch, integrate_forced
 from ..dynamics.forces import AppliedForces
 from ..dynamics.integrators import integrate
 from ..dynamics.motion import WILD_TURN, MotionPlan
 from ..forces import Force, UniformField
+from ..jit import kernel
+from ..math3 import mat3, quat, vec3
 
 CARRIED = 0.8  # part of the last step's contact forces that bends the way: below 1 / 1.22
 MOST_BACK = 0.1  # part of a collision's impulse that may be made up for: there is more where it was slow
@@ -53,7 +54,7 @@ class Drive:
         self.model = BodyModel(*(column[self.rows] for column in model))
         self.forces = AppliedForces(forces, [names[i] for i in self.rows], self.model)
         self.weight = self.model.mass[:, None] * gravity[self.rows]
-        self.errors = allowed_errors(self.model, ATOL, tolerance)
+        self.errors, self.method = allowed_errors(self.model, ATOL, tolerance), dop853(RTOL)
 
     def __bool__(self) -> bool:
         """Whether there are any forces."""
@@ -87,10 +88,15 @@ class Drive:
         if still.any():
             push, turn = self.forces.wrench(start, time)
             force[still], torque[still] = -push[still], -turn[still]
-        drive = np.zeros((len(self.rows), 12))
+        drive, driven = np.zeros((len(self.rows), 12)), np.empty((len(rows), 12))
         if len(rows):
-            ends = [self._end(start, rows, force, torque, time, h, applied) for applied in (True, False)]
-            drive[rows] = self._difference(start, rows, *ends, h)
+            moving = np.flatnonzero(self.model.kind == KINEMATIC)
+            forced = Forced(
+                self.forces.table, self.model, start, rows, moving, force, torque, self.errors[rows]
+            )
+            ends = [self._end(forced, time, h, applied) for applied in (True, False)]
+            note_drive(start, rows, *ends, h, driven)
+            drive[rows] = driven
         changed = self.rows[(drive != plan.drive[self.rows]).any(axis=1)]
         plan.drive[self.rows] = drive
         return changed
@@ -184,56 +190,59 @@ class Drive:
     def _part_of(self, state: BodyState) -> BodyState:
         return BodyState(*(column[self.rows] for column in state))
 
-    def _end(
-        self, start: BodyState, rows: np.ndarray, force: np.ndarray, torque: np.ndarray, time: float,
-        h: float, applied: bool,
-    ) -> np.ndarray:  # fmt: skip
-        """Where bodies are at the end of a step, y of shape (k, 13), with what else acts constant in it.
-
-        Args:
-            rows: Those to move; animated ones go on as they do.
-            force, torque: What else acts on all [N], [N m], shapes (n, 3).
-            applied: Whether the applied forces act.
-        """
-        now, moving = copy_state(start), np.flatnonzero(self.model.kind == KINEMATIC)
-        a, alpha, none = np.empty_like(force), np.empty_like(force), np.zeros(3)
-        rates = np.empty((len(rows), 13))
-        begin = time
-
-        def derivative(t: float, y: np.ndarray) -> np.ndarray:
-            carry_bodies(self.model, start, now, moving, t - time)
-            place_bodies(self.model, start, now, rows, y.reshape(-1, 13))
-            push, turn = force.copy(), torque.copy()
-            if applied:
-                # A thruster ends where this piece does: it acts until then, whatever the rounding of t.
-                for total, part in zip((push, turn), self.forces.wrench(now, min(t, last)), strict=True):
-                    total += part
-            free_accelerations(self.model, now, none, push, turn, a, alpha)
-            write_rates(now, rows, a, turn, rates)
-            return rates.ravel().copy()
-
-        y, end = start_vector(start, rows), time + h
+    def _end(self, forced: Forced, time: float, h: float, applied: bool) -> np.ndarray:
+        """Where bodies are at the end of a step, y of shape (k, 13), with or without the applied forces."""
+        y, begin, end = start_vector(forced.start, forced.rows).reshape(-1, 13), time, time + h
+        scratch = forced_scratch(forced.start, len(y))
         while begin < end:
             piece_end = min(self.forces.next_change(begin), end) if applied else end
             last = np.nextafter(piece_end, begin)
-            y = integrate(
-                "dop853", derivative, begin, y, piece_end - begin, rtol=np.tile(RTOL * PARTS, len(rows)),
-                atol=self.errors[rows].ravel(), size=vector_sizes,
-            )  # fmt: skip
+            if applied and self.forces.functions:
+                y = self._in_python(forced, time, begin, piece_end, y)
+            else:
+                integrate_forced(
+                    forced, self.method, begin, begin - time, piece_end - begin, last, applied, y, scratch
+                )
             begin = piece_end
-        return y.reshape(-1, 13)
+        return y
 
-    def _difference(
-        self, start: BodyState, rows: np.ndarray, end: np.ndarray, without: np.ndarray, h: float
-    ) -> np.ndarray:
-        """The drive of bodies, shape (k, 12), from where they end with the applied forces and without."""
-        before = _rotations(start.q[rows]).inv()
-        turns = [(_rotations(y[:, 3:7]) * before).as_rotvec() for y in (end, without)]
+    def _in_python(self, forced: Forced, time: float, begin: float, end: float, y: np.ndarray) -> np.ndarray:
+        """`integrate_forced` where functions of Python are among the forces; the step began at `time` [s]."""
+        now, a, alpha = copy_state(forced.start), np.empty_like(forced.force), np.empty_like(forced.force)
+        rates, none, last = np.empty_like(y), np.zeros(3), np.nextafter(end, begin)
+
+        def derivative(t: float, flat: np.ndarray) -> np.ndarray:
+            carry_bodies(self.model, forced.start, now, forced.moving, t - time)
+            place_bodies(self.model, forced.start, now, forced.rows, flat.reshape(-1, 13))
+            push, turn = self.forces.wrench(now, min(t, last))
+            push, turn = push + forced.force, turn + forced.torque
+            free_accelerations(self.model, now, none, push, turn, a, alpha)
+            write_rates(now, forced.rows, a, turn, rates)
+            return rates.ravel().copy()
+
+        return integrate(
+            "dop853", derivative, begin, y.ravel(), end - begin,
+            rtol=np.tile(self.method.relative, len(y)), atol=forced.allowed.ravel(), size=vector_sizes,
+        ).reshape(-1, 13)  # fmt: skip
+
+
+@kernel
+def note_drive(start, rows, end, without, h, drive_out):
+    """Write the drive of bodies, (k, 12), from y, (k, 13), at the end of a step with and without forces."""
+    for k in range(rows.shape[0]):
+        i, a, b = rows[k], end[k], without[k]
+        turn = mat3.transform(mat3.load(start.inv_I, i), (a[10] - b[10], a[11] - b[11], a[12] - b[12]))
+        turn = vec3.scale(turn, 0.5)
         # Of what turns far in a step one cannot tell how often it has gone round.
-        wild = h * np.linalg.norm(start.w[rows], axis=1) > WILD_TURN
-        spun = _turned(start.inv_I[rows], end[:, 10:] - without[:, 10:])
-        turn = np.where(wild[:, None], 0.5 * spun, (turns[0] - turns[1]) / h)
-        return np.hstack([(end[:, :3] - without[:, :3]) / h, turn, end[:, 7:] - without[:, 7:]])
+        if h * vec3.norm(vec3.load(start.w, i)) <= WILD_TURN:
+            back = quat.conjugate(quat.load(start.q, i))
+            turn_a = quat.log(quat.multiply(quat.normalize((a[3], a[4], a[5], a[6])), back))
+            turn_b = quat.log(quat.multiply(quat.normalize((b[3], b[4], b[5], b[6])), back))
+            turn = vec3.scale(vec3.subtract(turn_a, turn_b), 1.0 / h)
+        for m in range(3):
+            drive_out[k, m], drive_out[k, 3 + m] = (a[m] - b[m]) / h, turn[m]
+        for m in range(6):
+            drive_out[k, 6 + m] = a[7 + m] - b[7 + m]
 
 
 def _share_after_collision(free: np.ndarray, beyond: np.ndarray, end: np.ndarray) -> float:
@@ -251,8 +260,3 @@ def _share_after_collision(free: np.ndarray, beyond: np.ndarray, end: np.ndarray
 def _turned(inv_I: np.ndarray, L: np.ndarray) -> np.ndarray:
     """I^-1 L of bodies, shape (n, 3)."""
     return np.einsum("nij,nj->ni", inv_I.reshape(-1, 3, 3), L)
-
-
-def _rotations(q: np.ndarray) -> Rotation:
-    """Of quaternions (w, x, y, z), shape (n, 4)."""
-    return Rotation.from_quat(q[:, [1, 2, 3, 0]])
