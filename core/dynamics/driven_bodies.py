@@ -121,8 +121,9 @@ def free_accelerations(model, state, gravity, force, torque, a_out, alpha_out):
     Args:
         force, torque: Applied forces [N] and torques [N m]; the torques get the damping added.
     """
+    g = gravity[0], gravity[1], gravity[2]
     for i in range(state.c.shape[0]):
-        free_acceleration(model, state, gravity, i, force, torque, a_out, alpha_out)
+        free_acceleration(model, state, g, i, force, torque, a_out, alpha_out)
 
 
 @inner

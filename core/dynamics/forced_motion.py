@@ -138,23 +138,24 @@ def integrate_forced(forced, method, begin, since, piece, last, applied, y, scra
             does, and acts until then, whatever the rounding.
         applied: Whether the forces of the table act.
     """
-    stage, K, done, step, shortest = scratch.stage, scratch.K, 0.0, piece, SMALLEST_PART * piece
+    stage, K, stages = scratch.stage, scratch.K, method.B.shape[0]
+    done, step, shortest = 0.0, piece, SMALLEST_PART * piece
     _rates(forced, y, since, min(begin, last), applied, scratch, K[0])
     while True:
         step = min(step, piece - done)
-        for s in range(1, STAGES):
+        for s in range(1, stages):
             way = done + method.C[s] * step
             _stage(y, step, method.A[s], s, K, stage)
             _rates(forced, stage, since + way, min(begin + way, last), applied, scratch, K[s])
         way = done + step
-        _stage(y, step, method.B, STAGES, K, stage)
-        _rates(forced, stage, since + way, min(begin + way, last), applied, scratch, K[STAGES])
+        _stage(y, step, method.B, stages, K, stage)
+        _rates(forced, stage, since + way, min(begin + way, last), applied, scratch, K[stages])
         error, ends = _error(y, stage, step, method, forced.allowed, K), step >= piece - done
         if not error > 1.0 or step <= shortest:  # what is no number is told after the step
             done = way
             for k in range(y.shape[0]):
                 for x in range(13):
-                    y[k, x], K[0, k, x] = stage[k, x], K[STAGES, k, x]
+                    y[k, x], K[0, k, x] = stage[k, x], K[stages, k, x]
             if ends:
                 return
         change = SAFE * max(error, LEAST_ERROR) ** (-1.0 / ORDER)
