@@ -27,7 +27,7 @@ class ImpulseSolver:
 
     time_step: float = 1.0 / 240.0
     tolerance: float = 1e-4
-    max_iterations: int = 1000
+    max_iterations: int = 4000
     shock_propagation: bool = True
     sleeping: bool = True
     event_impulse: float | None = None
