@@ -13,6 +13,8 @@ Of a collision nothing is known before the step. What the forces would have done
 bounced is made up for afterwards, or they would make energy.
 """
 
+from functools import cached_property
+
 import numpy as np
 
 from ..collision.contact_set import ContactGeometry
@@ -27,7 +29,7 @@ from ..dynamics.driven_bodies import (
     vector_sizes,
     write_rates,
 )
-from ..dynamics.forced_motion import Forced, dop853, forced_scratch, integrate_forced
+from ..dynamics.forced_motion import Forced, Method, dop853, forced_scratch, integrate_forced
 from ..dynamics.forces import AppliedForces
 from ..dynamics.integrators import integrate
 from ..dynamics.motion import WILD_TURN, MotionPlan
@@ -54,11 +56,16 @@ class Drive:
         self.model = BodyModel(*(column[self.rows] for column in model))
         self.forces = AppliedForces(forces, [names[i] for i in self.rows], self.model)
         self.weight = self.model.mass[:, None] * gravity[self.rows]
-        self.errors, self.method = allowed_errors(self.model, ATOL, tolerance), dop853(RTOL)
+        self.errors = allowed_errors(self.model, ATOL, tolerance)
 
     def __bool__(self) -> bool:
         """Whether there are any forces."""
         return len(self.rows) > 0
+
+    @cached_property
+    def method(self) -> Method:
+        """How bodies are followed; scenes without forces need not load scipy's integrators."""
+        return dop853(RTOL)
 
     def woken(self, asleep: np.ndarray, state: BodyState, time: float) -> np.ndarray:
         """Those of the bodies asleep, (n,), on which a force acts, indices (k,)."""
