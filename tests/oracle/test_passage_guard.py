@@ -7,6 +7,7 @@ from scenes.shapes import random_orientation
 from scipy.spatial.transform import Rotation
 from topple import sequence
 from topple.collision.pairs import HIGH
+from topple.geometry.shape_table import SPHERE
 from topple.jit import RUNS_AS_PYTHON
 from topple.solvers.impulse_guard import FAST, _Poses, list_fast_pairs
 
@@ -49,6 +50,7 @@ def test_what_is_left_out_does_not_touch(seed, monkeypatch):
     simulation = topple.Simulation(shot(60, 0.02, seed), topple.ImpulseSolver(time_step=STEP))
     p, do = simulation._pipeline, sequence.Runner.do
     listed, left_out = [], []
+    p.guard.fast = np.zeros(4096, np.int64)  # room for all
 
     def do_and_look(runner, call):
         result = do(runner, call)
@@ -62,6 +64,12 @@ def test_what_is_left_out_does_not_touch(seed, monkeypatch):
             others = np.setdiff1d(slots[fast], guard.fast[:result])
             when = guard._first_touch(p.state, pairs.collider[others], STEP, mean, np.ones(len(mean)))
             assert (when == 1.0).all()
+            # Of balls it is known how far apart they are: farther than both move.
+            a, b = guard.colliders.body[pairs.collider[others]].T
+            kind = p.shapes.kind[guard.colliders.shape[pairs.collider[others]]]
+            gap = np.linalg.norm(p.state.c[a] - p.state.c[b], axis=1) - 0.02
+            balls, speed = (kind == SPHERE).all(axis=1), np.linalg.norm(mean[:, :3], axis=1)
+            assert (gap > STEP * (speed[a] + speed[b]))[balls].all()
             listed.append(result)
             left_out.append(len(others))
         return result
