@@ -33,6 +33,7 @@ from .dynamics.body_state import build_bodies, gravity_of, ignored_pairs, initia
 from .dynamics.driven_bodies import carry_bodies, free_accelerations, place_bodies, write_rates
 from .dynamics.forced_motion import Forced, dop853, forced_scratch, integrate_forced
 from .dynamics.forces import AppliedForces
+from .dynamics.kinematic import KinematicPaths
 from .dynamics.motion import empty_plan, move_bodies, plan_free_motion, update_all_derived
 from .geometry.shape_table import ShapeTable
 from .geometry.shapes import Box, Cylinder, Mesh, Plane, Sphere
@@ -80,7 +81,7 @@ while number := os.read(0, 1):
     getattr(compilation, functions[number[0]])()
 os._exit(0)  # Python would look through millions of objects for garbage first: a twentieth of the time
 """
-Part = Literal["collision", "motion", "repair", "preparation", "impulse", "analytic", "forces"]
+Part = Literal["collision", "motion", "repair", "preparation", "impulse", "analytic", "forces", "paths"]
 # What each solver needs, what takes longest first.
 IMPULSE: tuple[Part, ...] = ("impulse", "collision", "preparation", "repair", "motion")
 ANALYTIC: tuple[Part, ...] = ("collision", "analytic", "forces")
@@ -264,6 +265,16 @@ def compile_forces() -> None:
     note_drive(state, rows, y, y, 1.0, np.empty((1, 12)))
 
 
+def compile_paths() -> None:
+    """Compile what moves animated bodies, for either solver."""
+    bodies = [Body("animated", Sphere(1.0), kind="kinematic")]
+    scene = Scene(bodies=bodies)
+    model, _, _, _, order = build_bodies(scene)
+    state, paths = initial_state(scene, order, model), KinematicPaths(bodies, model, np.zeros((1, 3)))
+    paths.set_poses(state, 0.0)
+    paths.set_velocities(state, 0.0, 1.0)
+
+
 PARTS: dict[Part, Callable[[], None]] = {
     "collision": compile_collision,
     "motion": compile_motion,
@@ -272,6 +283,7 @@ PARTS: dict[Part, Callable[[], None]] = {
     "impulse": compile_impulse,
     "analytic": compile_analytic,
     "forces": compile_forces,
+    "paths": compile_paths,
 }
 
 

@@ -58,6 +58,8 @@ def _compile(scene: Scene, solver: SolverChoice) -> None:
     compile_kernels(solver)
     if any(not isinstance(force, UniformField) for force in scene.forces):
         compile_parts("forces")
+    if any(body.kind == "kinematic" or body.asleep for body in scene.bodies):
+        compile_parts("paths")
 
 
 def _build_pipeline(scene: Scene, solver: Solver) -> tuple[ImpulsePipeline | AnalyticPipeline, np.ndarray]:

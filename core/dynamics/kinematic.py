@@ -3,14 +3,104 @@
 Bodies that start asleep stand still like animated ones that do not move, until they are touched.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
+from ..jit import inner, kernel
+from ..math3 import quat, vec3
 from ..scene import Body
 from .body_state import DYNAMIC, KINEMATIC, BodyModel, BodyState, quat_multiply, quat_rotate
 
 _CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])
 SAME_TIME = 1e-9  # [s] times no farther apart are the same
 CORNER = 2.0  # times the change of a velocity before: a path that changes it by more has a corner
+
+
+class Paths(NamedTuple):
+    """Paths of k bodies, with the s samples of all, one body's after the other's.
+
+    body: Index in the model.
+    first: Where each body's samples begin, and the end.
+    time, position, orientation: Of the samples, of the bodies' own frames.
+    release: When forces take over; infinite where they never do.
+    velocity: That it is released with, of its centre of mass.
+    follows: Whether it still goes its path.
+    """
+
+    body: np.ndarray  # (k,)
+    first: np.ndarray  # (k + 1,)
+    time: np.ndarray  # [s] (s,)
+    position: np.ndarray  # [m] (s, 3)
+    orientation: np.ndarray  # (s, 4)
+    release: np.ndarray  # [s] (k,)
+    velocity: np.ndarray  # [m/s, rad/s] (k, 6)
+    follows: np.ndarray  # (k,)
+
+
+@inner
+def _sample_before(time, first, last, now):
+    """The last of the samples from `first` to `last` that is not after `now` and has one behind it."""
+    while last - first > 1:
+        middle = (first + last) // 2
+        if time[middle] <= now:
+            first = middle
+        else:
+            last = middle
+    return first
+
+
+@inner
+def _pose_on_path(model, paths, k, time):
+    """Centre of mass [m] and orientation of the principal frame at a time [s].
+
+    A body that is released between two steps goes straight on from then.
+    """
+    i, now, end = paths.body[k], min(time, paths.release[k]), paths.first[k + 1] - 1
+    a = _sample_before(paths.time, paths.first[k], end, now)
+    b = min(a + 1, end)
+    span = paths.time[b] - paths.time[a]
+    part = min(max((now - paths.time[a]) / span, 0.0), 1.0) if span > 0.0 else 0.0
+    p, q = vec3.load(paths.position, a), quat.load(paths.orientation, a)
+    way = vec3.subtract(vec3.load(paths.position, b), p)
+    turn = quat.log(quat.multiply(quat.load(paths.orientation, b), quat.conjugate(q)))
+    q = quat.multiply(quat.exp(vec3.scale(turn, part)), q)
+    c = vec3.add(vec3.add(p, vec3.scale(way, part)), quat.rotate(q, vec3.load(model.p_Oc, i)))
+    q = quat.multiply(q, quat.load(model.q_OP, i))
+    if time > now:
+        v, since = paths.velocity[k], time - now
+        c = vec3.add(c, vec3.scale((v[0], v[1], v[2]), since))
+        q = quat.multiply(quat.exp(vec3.scale((v[3], v[4], v[5]), since)), q)
+    return c, q
+
+
+@kernel
+def put_on_paths(model, paths, clock, since, state):
+    """Put every body that follows a path where it is so long [s] after the time clock[0]."""
+    for k in range(paths.body.shape[0]):
+        if paths.follows[k]:
+            i = paths.body[k]
+            c, q = _pose_on_path(model, paths, k, clock[0] + since)
+            state.c[i, 0], state.c[i, 1], state.c[i, 2] = c
+            state.q[i, 0], state.q[i, 1], state.q[i, 2], state.q[i, 3] = q
+
+
+@kernel
+def head_along_paths(model, paths, clock, since, h, state):
+    """Give every body that follows a path the velocity that takes it along in the coming step.
+
+    Args:
+        clock, since: The step begins so long [s] after the time clock[0].
+        h: Its length [s].
+    """
+    for k in range(paths.body.shape[0]):
+        if paths.follows[k]:
+            i = paths.body[k]
+            c, q = _pose_on_path(model, paths, k, clock[0] + since + h)
+            v = vec3.scale(vec3.subtract(c, vec3.load(state.c, i)), 1.0 / h)
+            turn = quat.log(quat.multiply(q, quat.conjugate(quat.load(state.q, i))))
+            state.v[i, 0], state.v[i, 1], state.v[i, 2] = v
+            state.w[i, 0], state.w[i, 1], state.w[i, 2] = vec3.scale(turn, 1.0 / h)
 
 
 def _rotation_vector(q: np.ndarray) -> np.ndarray:
@@ -60,34 +150,37 @@ class KinematicPaths:
         model.inv_mass[self.asleep], model.inv_inertia[self.asleep] = 0.0, 0.0
         self.paths = {i: body for i, body in enumerate(bodies) if body.kind == "kinematic" or self.asleep[i]}
         self.released: set[int] = set()
+        self.table = self._build_table()
 
-    def pose(self, body: int, time: float) -> tuple[np.ndarray, np.ndarray]:
-        """Centre of mass [m] and orientation of the principal frame at a time [s].
+    def _build_table(self) -> Paths:
+        """The paths as kernels take them."""
+        motions = [self._samples(body) for body in self.paths.values()]
+        times, positions, orientations = ([motion[part] for motion in motions] for part in range(3))
+        release = [body.release_time for body in self.paths.values()]
+        no_velocity = np.zeros(6)
+        velocity = [
+            no_velocity if time is None else np.concatenate(self._velocity(i, time))
+            for i, time in zip(self.paths, release, strict=True)
+        ]
+        return Paths(
+            body=np.array(list(self.paths), np.int64),
+            first=np.cumsum([0, *map(len, times)]),
+            time=np.concatenate([np.zeros(0), *times]),
+            position=np.concatenate([np.zeros((0, 3)), *positions]),
+            orientation=np.concatenate([np.zeros((0, 4)), *orientations]),
+            release=np.array([np.inf if time is None else time for time in release], float),
+            velocity=np.array(velocity).reshape(-1, 6),
+            follows=np.ones(len(self.paths), np.bool_),
+        )
 
-        A body that is released between two steps goes straight on from then.
-        """
-        release = self.paths[body].release_time
-        if release is None or time <= release:
-            return self._pose_on_path(body, time)
-        (c, q), (v, w) = self._pose_on_path(body, release), self.velocity(body, release)
-        return c + (time - release) * v, quat_multiply(_turn((time - release) * w), q)
+    @staticmethod
+    def _samples(body: Body) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Times [s], positions [m] and orientations of a body on its path."""
+        if body.motion is None:
+            return np.zeros(1), body.position[None], body.orientation[None]
+        return body.motion
 
-    def _pose_on_path(self, body: int, time: float) -> tuple[np.ndarray, np.ndarray]:
-        description = self.paths[body]
-        if description.motion is None:
-            position, q = description.position, description.orientation
-        else:
-            times, positions, orientations = description.motion
-            k = int(np.clip(np.searchsorted(times, time, side="right") - 1, 0, max(len(times) - 2, 0)))
-            last = min(k + 1, len(times) - 1)
-            span = times[last] - times[k]
-            s = float(np.clip((time - times[k]) / span, 0.0, 1.0)) if span > 0.0 else 0.0
-            position = positions[k] + s * (positions[last] - positions[k])
-            r = _rotation_vector(quat_multiply(orientations[last], orientations[k] * _CONJUGATE))
-            q = quat_multiply(_turn(s * r), orientations[k])
-        return position + quat_rotate(q, self.model.p_Oc[body]), quat_multiply(q, self.model.q_OP[body])
-
-    def velocity(self, body: int, time: float) -> tuple[np.ndarray, np.ndarray]:
+    def _velocity(self, body: int, time: float) -> tuple[np.ndarray, np.ndarray]:
         """Velocity of the centre of mass [m/s] and angular velocity [rad/s] that a body has come to.
 
         Of samples of a smooth path, its own to second order; of a straight one that of its last piece.
@@ -104,23 +197,26 @@ class KinematicPaths:
         ]
         v = _rate_at(time, middle, (positions[last + 1] - positions[last]) / span[:, None])
         w = _rate_at(time, middle, np.array(turns) / span[:, None])
-        _, q = self._pose_on_path(body, time)
-        q_body = quat_multiply(q, self.model.q_OP[body] * _CONJUGATE)
-        return v + np.cross(w, quat_rotate(q_body, self.model.p_Oc[body])), w
+        q = quat_multiply(_turn(turns[0] * np.clip((time - times[k]) / span[0], 0.0, 1.0)), orientations[k])
+        return v + np.cross(w, quat_rotate(q, self.model.p_Oc[body])), w
 
     def release_due(self, state: BodyState, time: float) -> list[int]:
         """Turn bodies whose release time has come dynamic, with the velocity they have; returns which."""
-        due = []
-        for i, body in self.paths.items():
-            if i in self.released or body.release_time is None or time < body.release_time - SAME_TIME:
-                continue
-            since = max(time - body.release_time, 0.0)
-            state.v[i], state.w[i] = self.velocity(i, body.release_time)
-            state.c[i] += np.where(body.lock_linear, 0.0, 0.5 * since**2 * self.gravity[i])
+        table = self.table
+        due = np.flatnonzero(table.follows & (time >= table.release - SAME_TIME))
+        for k in due.tolist():
+            i = int(table.body[k])
+            since = max(time - float(table.release[k]), 0.0)
+            state.v[i], state.w[i] = table.velocity[k, :3], table.velocity[k, 3:]
+            state.c[i] += np.where(self.paths[i].lock_linear, 0.0, 0.5 * since**2 * self.gravity[i])
             state.v[i] += since * self.gravity[i]
             self._release(i, state)
-            due.append(i)
-        return due
+        return table.body[due].tolist()
+
+    @property
+    def next_release(self) -> float:
+        """When the next body is released [s]; infinite if none is."""
+        return float(self.table.release[self.table.follows].min(initial=np.inf))
 
     def wake_touched(self, body: np.ndarray, state: BodyState, mean: np.ndarray) -> bool:
         """Wake the sleeping bodies that one which is awake and no obstacle meets; whether any.
@@ -144,6 +240,7 @@ class KinematicPaths:
         """Let forces move a body from now on."""
         model, body = self.model, self.paths[i]
         self.released.add(i)
+        self.table.follows[self.table.body == i] = False
         self.asleep[i] = False
         model.kind[i] = DYNAMIC
         model.inv_mass[i] = np.where(body.lock_linear, 0.0, 1.0 / model.mass[i])
@@ -157,24 +254,21 @@ class KinematicPaths:
     @property
     def any_asleep(self) -> bool:
         """Whether bodies that started asleep are so still."""
-        return any(self.asleep[i] for i in self.paths)
+        return bool(self.asleep.any())
 
     def recall(self, released: set[int]) -> None:
         """Go back to when these bodies had been released."""
         self.released = released
-        for i, body in self.paths.items():
+        for k, (i, body) in enumerate(self.paths.items()):
+            self.table.follows[k] = i not in released
             self.asleep[i] = body.asleep and i not in released
 
     def set_poses(self, state: BodyState, time: float) -> None:
         """Put every kinematic body on its path."""
-        for i in self.paths:
-            if i not in self.released:
-                state.c[i], state.q[i] = self.pose(i, time)
+        if self.paths:
+            put_on_paths(self.model, self.table, np.array([time]), 0.0, state)
 
     def set_velocities(self, state: BodyState, time: float, h: float) -> None:
         """Give every kinematic body the velocity that takes it along its path in the next step."""
-        for i in self.paths:
-            if i not in self.released:
-                c, q = self.pose(i, time + h)
-                state.v[i] = (c - state.c[i]) / h
-                state.w[i] = _rotation_vector(quat_multiply(q, state.q[i] * _CONJUGATE)) / h
+        if self.paths:
+            head_along_paths(self.model, self.table, np.array([time]), 0.0, h, state)

@@ -16,7 +16,7 @@ from ..collision.broad_phase import BroadPhase, fit_boxes, update_pairs
 from ..collision.contact_set import CARRIED_ON, QUERIES, SURVIVED, contact_geometry, empty_contacts
 from ..collision.narrow_phase import detect_contacts, make_scratch
 from ..collision.pairs import HIGH, STATUS_OK
-from ..collision.persistence import new_trace, store_impulses
+from ..collision.persistence import new_trace
 from ..crew import LEADER, Crew
 from ..dynamics.body_state import (
     BodyModel,
@@ -255,14 +255,15 @@ class ImpulsePipeline:
             start_at_rest(self, h)
         self.log.make_room(len(self.broad_phase.pairs.collider))
         begin, made = perf_counter(), 1
-        if self.paths.paths or self.drive or self.forgives:
+        before_release = (self.paths.next_release - self.time) / h - 1.0  # steps after which none is due
+        if self.paths.any_asleep or before_release < 1.0 or self.drive or self.forgives:
             self._run(self._moving, partial(stages.of_a_step, self, h), h)
             collisions = self.rows.collision[: self.contact_count]
             self.drive.make_up(self.geometry, collisions, self.state, self.time, h, self.plan)
             self._end_step(h)
             self.look_ahead(h)
         else:
-            at_one_go = max(1, min(most, int(LONGEST / self._pace)))
+            at_one_go = max(1, int(min(most, LONGEST / self._pace, before_release)))
             if self.settings.sleeping and not self.may_sleep:
                 at_one_go = 1  # from the next step on some may
             self._run(self._stepping, partial(stages.of_a_step_and_look_ahead, self, h), h, at_one_go)
@@ -292,8 +293,6 @@ class ImpulsePipeline:
                 self._stop_at_obstacles(sequence.result(kernel), h)
             elif kernel is count_lost:
                 self._raise_lost()
-            elif kernel is store_impulses:
-                self.paths.set_poses(self.state, self.time + h)
             elif kernel is detect_contacts:  # for whose points there is no room
                 if not self.broad_phase.grow_rooms():
                     self._grow()

@@ -1,11 +1,13 @@
 """The kernels of a step, in the order in which they follow each other, with what each takes."""
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..collision.broad_phase import fit_boxes, update_pairs
 from ..collision.narrow_phase import detect_contacts
 from ..collision.persistence import CARRIED, CARRIED_IN_STEP, store_impulses
+from ..dynamics.kinematic import head_along_paths, put_on_paths
 from ..dynamics.motion import plan_motion
 from ..sequence import ALWAYS, NEGATIVE, NEVER, NOT_ZERO, Given, KernelCall, Result
 from .contact_events import list_events
@@ -121,8 +123,15 @@ def move(
         KernelCall("integrate", settle_held, (p.state, p.at_rest)),
         KernelCall("integrate", follow_mean, (p.masses, p.state, p.plan.mean, p.solve.limit)),
         KernelCall("integrate", count_lost, (p.state.c, p.state.L), halts=NOT_ZERO),
-        store(p, count)._replace(halts=ALWAYS if p.paths.paths else NEVER),  # animated bodies move, too
+        store(p, count),
+        *animate(p, put_on_paths, h),
     ]
+
+
+def animate(p: "ImpulsePipeline", kernel: Callable, *when: float) -> Calls:
+    """Have animated bodies follow their paths, if there are any."""
+    arguments = p.model, p.paths.table, p.clock, *when, p.state
+    return [KernelCall("integrate", kernel, arguments)] if p.paths.paths else []
 
 
 def store(p: "ImpulsePipeline", count: int | Given = CONTACTS) -> KernelCall:
@@ -164,7 +173,7 @@ def of_a_look_ahead(p: "ImpulsePipeline", h: float) -> Calls:
 
 def of_a_step_and_look_ahead(p: "ImpulsePipeline", h: float) -> Calls:
     """Both, where nothing is to be done in between; tells whether something is before the next step."""
-    return [*of_a_step(p, h), *of_a_look_ahead(p, h), end(p, h)]
+    return [*of_a_step(p, h), *animate(p, head_along_paths, h, h), *of_a_look_ahead(p, h), end(p, h)]
 
 
 def of_a_repair(p: "ImpulsePipeline", h: float) -> Calls:

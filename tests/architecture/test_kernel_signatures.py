@@ -27,6 +27,7 @@ PARTS = (
     "compile_impulse",
     "compile_analytic",
     "compile_forces",
+    "compile_paths",
 )
 
 

@@ -1,5 +1,6 @@
 """Many steps at one go are the same as each by itself, to the bit, whatever Python has to do in between."""
 
+import numpy as np
 import pytest
 import scenes
 import topple
@@ -36,4 +37,30 @@ def test_at_one_go(monkeypatch, event_impulse, room):
     assert pipeline._repairing._runs > 0
     assert pipeline.contact_count > LEAST_CONTACTS
     assert len(pipeline.log.events) > contact_events.RECENT
+    assert everything(at_one_go) == everything(one_by_one)
+
+
+def pushed():
+    """A stack that bars push; some are let go, between two steps and at the end of one."""
+    scene = scenes.stack(3)
+    times = np.linspace(0.0, 2.0, 49)
+    turned = np.stack([np.cos(times), 0.0 * times, 0.0 * times, np.sin(times)], axis=1)
+    for z, release in enumerate((None, 0.3037, 0.5037, 0.7, 0.8)):
+        place = np.stack([0.5 * times - 1.0, 0.0 * times, 0.0 * times + z + 0.5], axis=1)
+        path = topple.Motion(times, place, turned)
+        bar = topple.Box((0.5, 0.2, 0.2))
+        scene.add(topple.Body(f"bar_{z}", bar, kind="kinematic", motion=path, release_time=release))
+    return scene
+
+
+@pytest.mark.skipif(RUNS_AS_PYTHON, reason="each step is called by itself in this mode")
+def test_at_one_go_with_animated_bodies():
+    """Animated bodies go their way and are let go in the same steps."""
+    at_one_go, one_by_one = (topple.Simulation(pushed()) for _ in range(2))
+    for _ in range(FRAMES):
+        at_one_go.advance(FRAME)
+        for _ in range(STEPS):
+            assert one_by_one._pipeline.step(FRAME / STEPS) == 1
+    assert len(at_one_go._pipeline.paths.released) == 4
+    assert at_one_go._pipeline._stepping._runs < FRAMES * STEPS / 2  # or this shows nothing
     assert everything(at_one_go) == everything(one_by_one)
