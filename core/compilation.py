@@ -33,7 +33,7 @@ from .dynamics.body_state import build_bodies, gravity_of, ignored_pairs, initia
 from .dynamics.driven_bodies import carry_bodies, free_accelerations, place_bodies, write_rates
 from .dynamics.forced_motion import Forced, dop853, forced_scratch, integrate_forced
 from .dynamics.forces import AppliedForces
-from .dynamics.kinematic import KinematicPaths
+from .dynamics.kinematic import KinematicPaths, list_touched
 from .dynamics.motion import empty_plan, move_bodies, plan_free_motion, update_all_derived
 from .geometry.shape_table import ShapeTable
 from .geometry.shapes import Box, Cylinder, Mesh, Plane, Sphere
@@ -273,6 +273,7 @@ def compile_paths() -> None:
     state, paths = initial_state(scene, order, model), KinematicPaths(bodies, model, np.zeros((1, 3)))
     paths.set_poses(state, 0.0)
     paths.set_velocities(state, 0.0, 1.0)
+    list_touched(model.kind, paths.asleep, empty_contacts(1), 0, np.zeros((1, 6)), 1.0, 1.0, paths.touched)
 
 
 PARTS: dict[Part, Callable[[], None]] = {

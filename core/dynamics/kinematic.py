@@ -103,6 +103,53 @@ def head_along_paths(model, paths, clock, since, h, state):
             state.w[i, 0], state.w[i, 1], state.w[i, 2] = vec3.scale(turn, 1.0 / h)
 
 
+@inner
+def _velocity_at(mean, i, arm):
+    """Velocity of a body's point, which lies so far [m] from its centre of mass."""
+    v, w = (mean[i, 0], mean[i, 1], mean[i, 2]), (mean[i, 3], mean[i, 4], mean[i, 5])
+    return vec3.add(v, vec3.cross(w, (arm[0], arm[1], arm[2])))
+
+
+@inner
+def _is_active(kind, asleep, mean, i):
+    """Whether what a body meets has to wake: it is awake and no obstacle, or an animated one that moves."""
+    if kind[i] == DYNAMIC:
+        return True
+    moves = False
+    for k in range(6):
+        moves = moves or mean[i, k] != 0.0
+    return moves and not asleep[i]
+
+
+@kernel
+def list_touched(kind, asleep, contacts, count, mean, h, tolerance, touched_out):
+    """Find the sleeping bodies that others touch, or will in the coming step.
+
+    Args:
+        mean: Velocities of all bodies in the step [m/s, rad/s], shape (n, 6).
+        h: Its length [s].
+        tolerance: Contact points no farther apart touch [m].
+
+    Returns:
+        Whether there are any.
+    """
+    touched_out[:], found = False, np.int64(0)
+    for k in range(count):
+        a, b = contacts.body[k]
+        if not (asleep[a] or asleep[b]):
+            continue
+        v_a = _velocity_at(mean, a, contacts.arm[k, 0])
+        v_b = _velocity_at(mean, b, contacts.arm[k, 1])
+        closing = vec3.dot(vec3.subtract(v_b, v_a), vec3.load(contacts.normal, k))
+        if contacts.separation[k] - h * closing > tolerance:
+            continue
+        if asleep[a] and _is_active(kind, asleep, mean, b):
+            touched_out[a], found = True, np.int64(1)
+        if asleep[b] and _is_active(kind, asleep, mean, a):
+            touched_out[b], found = True, np.int64(1)
+    return found
+
+
 def _rotation_vector(q: np.ndarray) -> np.ndarray:
     """Rotation vector [rad] of a unit quaternion, the shorter way round."""
     if q[0] < 0.0:
@@ -146,6 +193,7 @@ class KinematicPaths:
         """`bodies` in the order of the model; `gravity` of each [m/s^2], shape (n, 3)."""
         self.model, self.gravity = model, gravity
         self.asleep = np.array([body.asleep for body in bodies]) & (model.kind == DYNAMIC)
+        self.have_slept, self.touched = bool(self.asleep.any()), np.zeros(len(bodies), np.bool_)
         model.kind[self.asleep] = KINEMATIC
         model.inv_mass[self.asleep], model.inv_inertia[self.asleep] = 0.0, 0.0
         self.paths = {i: body for i, body in enumerate(bodies) if body.kind == "kinematic" or self.asleep[i]}

@@ -256,7 +256,7 @@ class ImpulsePipeline:
         self.log.make_room(len(self.broad_phase.pairs.collider))
         begin, made = perf_counter(), 1
         before_release = (self.paths.next_release - self.time) / h - 1.0  # steps after which none is due
-        if self.paths.any_asleep or before_release < 1.0 or self.drive or self.forgives:
+        if before_release < 1.0 or self.drive or self.forgives:
             self._run(self._moving, partial(stages.of_a_step, self, h), h)
             collisions = self.rows.collision[: self.contact_count]
             self.drive.make_up(self.geometry, collisions, self.state, self.time, h, self.plan)
@@ -270,6 +270,8 @@ class ImpulsePipeline:
             self._note_contacts(self._stepping)
             self._note_unsettled(float(self.clock[BEFORE]))
             made = self._stepping.passes
+            while self.wake_touched(h):
+                self._look_ahead(h)
         self.repair_positions(h)
         self._pace = (perf_counter() - begin) / made
         return made
@@ -413,12 +415,8 @@ class ImpulsePipeline:
         """Wake bodies that started asleep and that others touch or will touch in this step; whether any."""
         if not self.paths.any_asleep:
             return False
-        count, mean = self.contact_count, self.plan.mean
-        body, arm = self.contacts.body[:count], self.contacts.arm[:count]
-        velocity = mean[body, :3] + np.cross(mean[body, 3:], arm)
-        closing = ((velocity[:, 1] - velocity[:, 0]) * self.contacts.normal[:count]).sum(axis=1)
-        meets = self.contacts.separation[:count] - h * closing <= self.tolerance
-        if not self.paths.wake_touched(body[meets], self.state, mean):
+        self.runner.do(stages.list_who_wakes(self, h, self.contact_count))
+        if not self.paths.wake(np.flatnonzero(self.paths.touched), self.state):
             return False
         self._respond_anew()
         return True

@@ -41,7 +41,9 @@ def _lack_room(slots, contact_count, pairs):
 
 
 @kernel
-def end_step(h, clock, depth, deep, report, slots, contact_count, pairs, is_small, has_many_pairs):
+def end_step(
+    h, clock, depth, deep, report, slots, contact_count, pairs, is_small, has_many_pairs, who_wakes
+):  # fmt: skip
     """Note that a step is over.
 
     Args:
@@ -52,6 +54,7 @@ def end_step(h, clock, depth, deep, report, slots, contact_count, pairs, is_smal
         report: Of the solve.
         slots, contact_count, pairs: Tables that may be short, and how many contacts there are.
         is_small, has_many_pairs: Whether these numbers are such that the work was shared: see LEAST_CONTACTS.
+        who_wakes: Whether bodies are to wake.
 
     Returns:
         Whether Python has something to do before the next.
@@ -62,6 +65,7 @@ def end_step(h, clock, depth, deep, report, slots, contact_count, pairs, is_smal
         depth[MOST] = max(depth[MOST], depth[WORST])
     return np.int64(
         is_deep
+        or who_wakes > 0
         or report[UNSETTLED] > 0.0
         or _lack_room(slots, contact_count, pairs)
         or (contact_count < LEAST_CONTACTS) != is_small

@@ -4,10 +4,12 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..collision.broad_phase import fit_boxes, update_pairs
 from ..collision.narrow_phase import detect_contacts
 from ..collision.persistence import CARRIED, CARRIED_IN_STEP, store_impulses
-from ..dynamics.kinematic import head_along_paths, put_on_paths
+from ..dynamics.kinematic import head_along_paths, list_touched, put_on_paths
 from ..dynamics.motion import plan_motion
 from ..sequence import ALWAYS, NEGATIVE, NEVER, NOT_ZERO, Given, KernelCall, Result
 from .contact_events import list_events
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 REST_SINK, SINK = 0.002, 0.05
 SOFTEST = 0.1  # compliance of a contact in units of its effective mass' inverse, where gravity is weak
+NONE = np.int64(0)
 CONTACTS = Given()  # how many contacts there are
 FOUND = Result(detect_contacts)  # and how many the look ahead has found
 ISLANDS = Result(prepare_contacts)  # and islands
@@ -173,7 +176,9 @@ def of_a_look_ahead(p: "ImpulsePipeline", h: float) -> Calls:
 
 def of_a_step_and_look_ahead(p: "ImpulsePipeline", h: float) -> Calls:
     """Both, where nothing is to be done in between; tells whether something is before the next step."""
-    return [*of_a_step(p, h), *animate(p, head_along_paths, h, h), *of_a_look_ahead(p, h), end(p, h)]
+    sleepers = [list_who_wakes(p, h)] if p.paths.have_slept else []
+    ahead = *animate(p, head_along_paths, h, h), *of_a_look_ahead(p, h), *sleepers
+    return [*of_a_step(p, h), *ahead, end(p, h, who_wakes=Result(list_touched) if sleepers else NONE)]
 
 
 def of_a_repair(p: "ImpulsePipeline", h: float) -> Calls:
@@ -247,12 +252,24 @@ def measure_depth(p: "ImpulsePipeline", count: int | Result) -> KernelCall:
     )  # fmt: skip
 
 
-def end(p: "ImpulsePipeline", h: float, count: int | Result = FOUND) -> KernelCall:
+def list_who_wakes(p: "ImpulsePipeline", h: float, count: int | Result = FOUND) -> KernelCall:
+    """Find which bodies that started asleep others touch or will in the coming step."""
+    return KernelCall(
+        "narrow phase", list_touched,
+        (
+            p.model.kind, p.paths.asleep, p.contacts, count, p.plan.mean, h, p.tolerance, p.paths.touched,
+        ),
+    )  # fmt: skip
+
+
+def end(
+    p: "ImpulsePipeline", h: float, count: int | Result = FOUND, who_wakes: np.int64 | Result = NONE
+) -> KernelCall:
     """Note that a step is over."""
     return KernelCall(
         "integrate", end_step,
         (
             h, p.clock, p.depth, DEEP * p.tolerance, p.solve_report, p.contacts.slot, count,
-            p.broad_phase.pairs, p.is_small, p.has_many_pairs,
+            p.broad_phase.pairs, p.is_small, p.has_many_pairs, who_wakes,
         ),
     )  # fmt: skip

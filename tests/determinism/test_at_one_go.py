@@ -41,8 +41,11 @@ def test_at_one_go(monkeypatch, event_impulse, room):
 
 
 def pushed():
-    """A stack that bars push; some are let go, between two steps and at the end of one."""
+    """A stack that bars push, onto what sleeps; some are let go, between two steps and at the end of one."""
     scene = scenes.stack(3)
+    for x in (1.05, 2.05):
+        box = topple.Box((1.0, 1.0, 1.0))
+        scene.add(topple.Body(f"sleeper_{x}", box, position=(x, 0.0, 0.5), asleep=True))
     times = np.linspace(0.0, 2.0, 49)
     turned = np.stack([np.cos(times), 0.0 * times, 0.0 * times, np.sin(times)], axis=1)
     for z, release in enumerate((None, 0.3037, 0.5037, 0.7, 0.8)):
@@ -55,12 +58,12 @@ def pushed():
 
 @pytest.mark.skipif(RUNS_AS_PYTHON, reason="each step is called by itself in this mode")
 def test_at_one_go_with_animated_bodies():
-    """Animated bodies go their way and are let go in the same steps."""
+    """Animated bodies go their way and are let go, and sleepers wake, in the same steps."""
     at_one_go, one_by_one = (topple.Simulation(pushed()) for _ in range(2))
     for _ in range(FRAMES):
         at_one_go.advance(FRAME)
         for _ in range(STEPS):
             assert one_by_one._pipeline.step(FRAME / STEPS) == 1
-    assert len(at_one_go._pipeline.paths.released) == 4
+    assert len(at_one_go._pipeline.paths.released) == 6
     assert at_one_go._pipeline._stepping._runs < FRAMES * STEPS / 2  # or this shows nothing
     assert everything(at_one_go) == everything(one_by_one)
