@@ -62,7 +62,7 @@ from .impulse_progress import (
     WORST,
     unsettled,
 )
-from .impulse_repair import DEEP, past_contacts, repair_scratch
+from .impulse_repair import DEEP, past_contacts, project_positions, repair_scratch
 from .impulse_rest import count_lost
 from .impulse_settings import ImpulseSolver
 from .impulse_settle import IN_MOTION
@@ -70,7 +70,8 @@ from .impulse_start import forgive_released, preload, start_at_rest
 from .packed_contacts import packed_contacts
 
 REPAIR_ROUNDS = 60
-REPAIRED, IDLE_ROUNDS = 0.95, 6  # what is squeezed cannot be repaired: rounds that took no such part end it
+# What is squeezed cannot be repaired: rounds that took no such part end it, fewer where there is no room.
+REPAIRED, IDLE_ROUNDS, IDLE_WITHOUT_ROOM = 0.95, 6, 1
 PAST, PAST_OF_BODY = 4096, 8  # room for contacts of earlier rounds, and for each body
 LONGEST = 0.1  # s that steps may take at one go: until then nothing stops them
 
@@ -445,15 +446,15 @@ class ImpulsePipeline:
 
     def repair_positions(self, h: float) -> None:
         """Project out what the step left too deep."""
-        least, idle = math.inf, 0
+        least, idle, most_idle = math.inf, 0, IDLE_ROUNDS
         self.past.count[:] = 0
         for _ in range(REPAIR_ROUNDS):
             beyond = float(self.depth[BEYOND])
             idle = 0 if beyond < REPAIRED * least else idle + 1
-            if beyond <= DEEP * self.tolerance or idle > IDLE_ROUNDS:
+            if beyond <= DEEP * self.tolerance or idle > most_idle:
                 break
             least = min(least, beyond)
-            self.move_apart(h)
+            most_idle = most_idle if self.move_apart(h) else IDLE_WITHOUT_ROOM
         self.depth[MOST] = max(self.depth[MOST], self.depth[WORST])
         if self.depth[BEYOND] > self.tolerance:
             self.pressed.note(
@@ -461,12 +462,14 @@ class ImpulsePipeline:
                 self.tolerance, self.time,
             )  # fmt: skip
 
-    def move_apart(self, h: float) -> None:
-        """Move overlapping bodies apart, and find the contacts that the coming step may then meet."""
+    def move_apart(self, h: float) -> bool:
+        """Move overlapping bodies apart, find the contacts the coming step may then meet; is there room?"""
         self._run(self._repairing, partial(stages.of_a_repair, self, h), h)
         self._note_contacts(self._repairing)
+        has_room = bool(self._repairing.result(project_positions))
         if self.wake_touched(h):
             self.look_ahead(h)
+        return has_room
 
     def _raise_lost(self) -> None:
         bad = np.flatnonzero(~np.isfinite(self.state.c + self.state.L).all(axis=1))

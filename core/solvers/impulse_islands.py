@@ -33,7 +33,7 @@ from .impulse_settle import (
     take_inertia_in,
 )
 from .impulse_slip import SLIP_ROUNDS, let_slip, note_holding
-from .impulse_squeezed import give_way
+from .impulse_squeezed import give_way, is_squeezed
 from .impulse_sweeps import (
     BENT,
     ROUNDS,
@@ -228,7 +228,8 @@ def sweep_islands(
         heap = last - first > LARGE and loops > LOOPS
         if heap and equilibrium.far > 0.0:
             calm = may_settle(contacts, islands, island, gravity_speed, plan, solve)
-        if calm:
+        squeezed = is_squeezed(contacts, solve.gap, islands, island, tolerance)
+        if calm and not squeezed:
             continue
         settled, enough = SETTLED * tolerance, ENOUGH * tolerance
         chain = loops == 0 and islands.body_start[island + 1] - islands.body_start[island] > SHORT
@@ -243,7 +244,9 @@ def sweep_islands(
             most = MOST_SWEEPS if settled == enough else PATIENCE * MOST_SWEEPS
         elif last - first > MANY:
             enough, most = ENOUGH_OF_MANY * tolerance, MOST_SWEEPS
-        if last - first > MANY:
+        if squeezed:
+            bound = min(most, max_sweeps)
+        elif last - first > MANY:
             bound, worst = max_sweeps, enough
         for _ in range(SLIP_ROUNDS):
             residual, sweeps = sweep_island(
@@ -252,11 +255,11 @@ def sweep_islands(
             )  # fmt: skip
             report[SWEEPS] += sweeps
             unsettled = residual > enough and not heap
-            if unsettled or not _begin_to_slip(contacts, rows, islands, island, mean, solve):
+            if unsettled or squeezed or not _begin_to_slip(contacts, rows, islands, island, mean, solve):
                 break
-        if residual <= enough or heap:
+        if residual <= enough or heap or squeezed:
             solve.outcome[island] = DONE
-        if heap and residual > enough:
+        if (heap or squeezed) and residual > enough:
             note_unsettled(contacts, rows, islands, island, h, residual, mean, report)
 
 

@@ -22,6 +22,8 @@ from .impulse_progress import BEYOND, WORST
 
 DEEP, LEFT = 0.7, 0.25  # what is deeper than this part of the tolerance is repaired, and so much is left
 SWEEPS = 1000  # a light body pinched under a heavy one takes hundreds; it ends when none is left
+# Where there is no room for all the worst stays as deep as it is: so many that took no such part end it, too.
+STUCK, PATIENCE = 0.98, 50
 BLOCK = 64  # contacts of which one flag tells whether a sweep passes them by
 
 
@@ -202,8 +204,9 @@ def _displace(kind, masses, contacts, slot, count, allowance, limit, with_animat
         due[c] = -contacts.separation[c] - allowance[slot[c]] > limit
         if due[c]:
             block_due[c // BLOCK] = True
+    least, idle = np.inf, 0
     for _ in range(SWEEPS):
-        moved = False
+        moved, worst = False, 0.0
         for block in range(blocks):
             if not block_due[block]:
                 continue
@@ -220,7 +223,7 @@ def _displace(kind, masses, contacts, slot, count, allowance, limit, with_animat
                     continue
                 response = _normal_response(masses, contacts, c, n)
                 if response > 0.0:
-                    moved = True
+                    moved, worst = True, max(worst, depth)
                     push = vec3.scale(n, (depth - 0.5 * limit) / response)
                     add_pair_impulse(masses, contacts, c, push, 1.0, displacement)
                     for side in range(2):
@@ -228,6 +231,10 @@ def _displace(kind, masses, contacts, slot, count, allowance, limit, with_animat
                             _mark(scratch, contacts.body[c, side])
         if not moved:
             return True
+        idle = 0 if worst < STUCK * least else idle + 1
+        if idle > PATIENCE:
+            return False
+        least = worst if idle == 0 else least
     return False
 
 
@@ -246,14 +253,19 @@ def project_positions(
         count: Of the contacts, past ones included.
         plan: Of the coming step; bodies that were moved, and no others, are due to be planned anew.
         displacement: Scratch (n, 6) [m, rad].
+
+    Returns:
+        Whether there is room for all.
     """
     kind = model.kind
     _list_contacts_of_bodies(contacts.body, count, scratch.contact_start, scratch.contact_of_body)
+    has_room = True
     for with_animated in (True, False):
         if _displace(
             kind, masses, contacts, slot, count, allowance, limit, with_animated, scratch, displacement
         ):
             break
+        has_room = False
     for i in range(state.c.shape[0]):
         d = displacement[i]
         plan.due[i] = model.kind[i] == DYNAMIC and d.any()
@@ -269,3 +281,4 @@ def project_positions(
         after = kinetic_energy(masses, state, i)
         if after + lift > before:
             slow_down(masses, state, i, math.sqrt(max(before - lift, 0.0) / after) if after > 0.0 else 0.0)
+    return has_room

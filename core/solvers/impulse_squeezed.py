@@ -28,6 +28,9 @@ FASTER = 4.0
 # Impulses on a body so many times what would stop it are those of a press: what they leave over says little.
 PRESSED = 5.0
 SOFT = 1.0  # compliance of such contacts, in units of their effective mass' inverse
+MOST_SOFT = np.int64(
+    240
+)  # sweeps over them: where there is no room, what these leave is far below the overlap
 
 
 @inner
@@ -39,6 +42,15 @@ def _is_in_fixed(contacts, gap, islands, c, depth):
     """
     a, b = contacts.body[c, 0], contacts.body[c, 1]
     return gap[c] < -depth and (islands.number[a] < 0 or islands.number[b] < 0)
+
+
+@inner
+def is_squeezed(contacts, gap, islands, island, tolerance):
+    """Whether an island is so deep in a body that no force moves that it has no room: nothing solves it."""
+    for i in range(islands.start[island], islands.start[island + 1]):
+        if _is_in_fixed(contacts, gap, islands, islands.order[i], SQUEEZED * tolerance):
+            return True
+    return False
 
 
 @inner
@@ -252,7 +264,7 @@ def _let_in(
             rows.compliance[c] = SOFT * rows.K_nn[c]
     sweep_island(
         masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS, 1e-2 * tolerance,
-        1e-2 * tolerance, max_sweeps, max_sweeps, solve.gap, packed, mean, board,
+        1e-2 * tolerance, MOST_SOFT, min(MOST_SOFT, max_sweeps), solve.gap, packed, mean, board,
     )  # fmt: skip
     _limit_jammed(masses, islands, island, animated_speed, 1.0, start, mean, solve.limit)
 

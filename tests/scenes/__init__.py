@@ -5,7 +5,7 @@ so that sorting them gives the order in which they stand. SI units, z up, g = 9.
 """
 
 from .friction import block_on_ramp, driven_box, pool_ball, sliding_block
-from .heaps import cube_grid, dice, funnel, rocks_in_box, silo, stirred_cubes, wide_heap
+from .heaps import crushed_cubes, cube_grid, dice, funnel, rocks_in_box, silo, stirred_cubes, wide_heap
 from .impact import bouncing_ball, bouncing_balls, head_on_spheres, oblique_sphere
 from .motion import boxes_on_springs, free_fall, spinning_body
 from .papers import (
@@ -45,6 +45,7 @@ __all__ = [
     "brick_wall",
     "card_house",
     "contacts_of_all_kinds",
+    "crushed_cubes",
     "cube_grid",
     "dice",
     "dominoes",

@@ -129,6 +129,32 @@ def _rock_points(random: np.random.Generator) -> np.ndarray:
     return points - topple.Body("rock", topple.ConvexHull(points)).center_of_mass
 
 
+def crushed_cubes(columns: int = 4, rows: int = 3, levels: int = 3) -> topple.Scene:
+    """Cubes of 0.6 m in a closed box, two walls of which close at 1 m/s until too little room is left.
+
+    The walls set off after 0.2 s and stop where the cubes have three quarters of the width that they need.
+    """
+    size, across = 0.6, 0.3 * rows
+    scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
+    scene.add(floor(20.0))
+    top, half = size * levels, 0.5 * size * columns
+    scene.add(topple.Body("lid", topple.Box((20.0, 20.0, 1.0)), kind="static", position=(0, 0, top + 0.55)))
+    for name, sign in (("front", -1.0), ("back", 1.0)):
+        wall, y = topple.Box((20.0, 1.0, 10.0)), sign * (across + 0.53)
+        scene.add(topple.Body(name, wall, kind="static", position=(0.0, y, 5.0)))
+    for name, sign in (("left", -1.0), ("right", 1.0)):
+        x = sign * (half + 0.5 + np.array([0.05, 0.05, -0.25 * half]))
+        places = np.stack([x, 0.0 * x, 0.0 * x + 0.5 * top], axis=1)
+        times = [0.0, 0.2, 0.2 + 0.05 + 0.25 * half]
+        motion = topple.Motion(times, places, np.tile((1.0, 0.0, 0.0, 0.0), (3, 1)))
+        plate = topple.Box((1.0, 2.0 * across, 0.98 * top))
+        scene.add(topple.Body(name, plate, kind="kinematic", motion=motion))
+    for i, j, k in np.ndindex(columns, rows, levels):
+        place = size * (np.array([i, j, k]) - 0.5 * np.array([columns - 1, rows - 1, -1]))
+        scene.add(topple.Body(f"cube_{i}_{j}_{k}", topple.Box((size, size, size)), position=place))
+    return scene
+
+
 def stirred_cubes(
     columns: int = 5, levels: int = 2, *, bar: float = 4.5, seconds: float = 10.0, seed: int | None = None
 ) -> topple.Scene:

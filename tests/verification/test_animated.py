@@ -7,6 +7,7 @@ import pytest
 import scenes
 import topple
 from scipy.spatial.transform import Rotation
+from topple.solvers.impulse_progress import SWEEPS
 
 G = 9.81  # [m/s^2]
 STEP = 1.0 / 240.0  # [s]
@@ -75,6 +76,35 @@ def test_squeezed_is_reported_and_does_not_fly(bodies, half, speed, figure):
     assert warnings
     assert all(any(f"'{name}'" in text for name in names) for text in warnings)
     assert any("'left'" in text or "'right'" in text for text in warnings)
+
+
+@pytest.mark.slow
+def test_crushed_heap_is_given_up_soon(figure):
+    """Impulse: 36 cubes in a box whose walls close to three quarters of the room they take.
+
+    No impulses and no places keep all apart: to look for them takes 16000 sweeps a step, and 2000 in each of
+    seven rounds of repair. What is squeezed stays near the speed of the walls, and is named.
+    """
+    simulation = topple.Simulation(scenes.crushed_cubes())
+    pipeline, rows = simulation._pipeline, np.arange(5, 41)
+    fastest, most_sweeps, most_rounds, squeezed = 0.0, 0.0, 0, 0
+    while simulation.time < 1.0:
+        before = pipeline._repairing._runs
+        simulation.advance(STEP)
+        if simulation.report.max_penetration > 1e-2:
+            most_rounds = max(most_rounds, pipeline._repairing._runs - before)
+            most_sweeps = max(most_sweeps, pipeline.solve_report[SWEEPS])
+            squeezed += 1
+        fastest = max(fastest, np.linalg.norm(simulation.state.linear_velocity[rows], axis=1).max())
+    assert squeezed > 100  # or this shows nothing
+    figure("sweeps of a step", most_sweeps, 500)
+    figure("rounds of repair in a step", most_rounds, 3)
+    figure("speed, in that of the walls", fastest, 1.5)
+    figure("overlap beyond what a wall came too far", simulation.report.max_penetration - 0.3, 1e-3, "m")
+    figure("speed at the end", np.abs(simulation.state.linear_velocity[rows]).max(), 0.05, "m/s")
+    named = " ".join(text for text in simulation.report.warnings if "pressed into each other" in text)
+    assert "'left'" in named
+    assert "'right'" in named
 
 
 def test_what_has_room_is_not_reported():
