@@ -23,7 +23,7 @@ from .impulse_progress import BEYOND, WORST
 DEEP, LEFT = 0.7, 0.25  # what is deeper than this part of the tolerance is repaired, and so much is left
 SWEEPS = 1000  # a light body pinched under a heavy one takes hundreds; it ends when none is left
 # Where there is no room for all the worst stays as deep as it is: so many that took no such part end it, too.
-STUCK, PATIENCE = 0.98, 50
+STUCK, PATIENCE = 0.998, 50
 BLOCK = 64  # contacts of which one flag tells whether a sweep passes them by
 
 

@@ -28,9 +28,8 @@ FASTER = 4.0
 # Impulses on a body so many times what would stop it are those of a press: what they leave over says little.
 PRESSED = 5.0
 SOFT = 1.0  # compliance of such contacts, in units of their effective mass' inverse
-MOST_SOFT = np.int64(
-    240
-)  # sweeps over them: where there is no room, what these leave is far below the overlap
+# Sweeps over them at most: what these leave is far below the overlap.
+MOST_SOFT = np.int64(240)
 
 
 @inner
