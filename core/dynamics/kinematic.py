@@ -125,10 +125,15 @@ def _is_active(kind, asleep, mean, i):
 def list_touched(kind, asleep, contacts, count, mean, h, tolerance, touched_out):
     """Find the sleeping bodies that others touch, or will in the coming step.
 
+    Who wakes whom is as in `KinematicPaths.wake_touched`, which takes pairs that are known to touch.
+
     Args:
+        kind, asleep: Of all bodies, shape (n,).
+        contacts, count: The points of the coming step, and how many there are.
         mean: Velocities of all bodies in the step [m/s, rad/s], shape (n, 6).
         h: Its length [s].
         tolerance: Contact points no farther apart touch [m].
+        touched_out: Written: whether a body sleeps and is touched, shape (n,).
 
     Returns:
         Whether there are any.
