@@ -36,10 +36,15 @@ ROUND, BETA, GOES_ON, WHOLE, STEP, PUSHED, LIMIT, LEAST = range(8)
 LOOKS_AT_FIRST, WHOLE_EVERY = 2, 8
 # Where at most SOME of the batches still change by this part of what sweeps end with, these alone are swept,
 # as often or until they change by no more than LEFT of it.
-CHANGING, SOME, LEFT = 0.25, 0.4, 0.5
+CHANGING, SOME, LEFT = 0.4, 0.4, 0.6
 # Where at most this part of the batches is not settled, a coarser end will do for these, in so many sweeps at
 # a time: the worst of ten thousand contacts takes more sweeps than the worst of a thousand.
 FEW, LONG = 0.005, 24
+# Sweeps keep their direction until the squares of what one changes come to so many times the least since it
+# was taken. What drifts, as the load of a contact that opens, changes by about as much in each of many
+# sweeps, now more, now less: where the direction was lost as soon as one changed more than the last, that
+# was in every other, and falling pyramids took half as much work again. With 4 heaps swing.
+GROWS = 2.0
 BENT = 0.1  # of the tolerance: error of a straight prediction above which arms are rotated
 # Rounds: with the straight prediction only; and up to three more with arms that rotate.
 STRAIGHT, ROUNDS = np.int64(1), np.int64(4)
@@ -100,7 +105,8 @@ def _go_on(packed, first, last, beta, goes_on, all_stirred):
 
     Source: Silcowitz, Niebe & Erleben 2010, *A nonsmooth nonlinear conjugate gradient method for
     interactive contact force problems*, algorithm 2. The step of a sweep stands for the gradient, measured
-    here by the velocities it changes; where it grew, beta is 0 and the direction is forgotten.
+    here by the velocities it changes. The paper forgets the direction (beta is 0) as soon as the gradient
+    grows, this only once it grew as GROWS says; until then beta is at most 1.
 
     Args:
         first, last: Members.
@@ -273,7 +279,8 @@ def _settle(board, settled, enough, most, max_sweeps, masses, contacts, rows, ga
     What is left after some sweeps is left in few places: between two sweeps over all only what still changes
     there is swept, with conjugate directions of its own.
     """
-    residual, size, last_size, beta, least, done, since, whole = np.inf, 0.0, 0.0, 0.0, 0.0, 0, 0, False
+    residual, size, last_size, least_size = np.inf, 0.0, 0.0, 0.0
+    least, done, since, whole = 0.0, 0, 0, False
     end, every = settled, WHOLE_EVERY
     while done < max_sweeps and (residual > end or not whole):
         before, near = least, LEFT * end if least > 0.0 else end
@@ -286,8 +293,10 @@ def _settle(board, settled, enough, most, max_sweeps, masses, contacts, rows, ga
             _note_stirred(packed, least)
         since += 0 if whole else 1
         goes_on = done > 0 and least == before
-        beta = size / last_size if goes_on and size < last_size else 0.0
+        keeps_course = goes_on and size < GROWS * least_size
+        beta = min(size / last_size, 1.0) if keeps_course else 0.0
         last_size = size if goes_on else 0.0
+        least_size = min(least_size, size) if keeps_course else last_size
         residual, size = _sweep(
             board, beta, goes_on, whole, least, masses, contacts, rows, gap, packed, velocity
         )

@@ -5,7 +5,17 @@ so that sorting them gives the order in which they stand. SI units, z up, g = 9.
 """
 
 from .friction import block_on_ramp, driven_box, pool_ball, sliding_block
-from .heaps import crushed_cubes, cube_grid, dice, funnel, rocks_in_box, silo, stirred_cubes, wide_heap
+from .heaps import (
+    crushed_cubes,
+    cube_grid,
+    dice,
+    funnel,
+    mixed_masses,
+    rocks_in_box,
+    silo,
+    stirred_cubes,
+    wide_heap,
+)
 from .impact import bouncing_ball, bouncing_balls, head_on_spheres, oblique_sphere
 from .motion import boxes_on_springs, free_fall, spinning_body
 from .papers import (
@@ -57,6 +67,7 @@ __all__ = [
     "heavy_on_light",
     "heavy_onto_light",
     "in_plane",
+    "mixed_masses",
     "oblique_sphere",
     "overbalanced_stack",
     "overlapping_cubes",

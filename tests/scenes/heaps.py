@@ -155,6 +155,33 @@ def crushed_cubes(columns: int = 4, rows: int = 3, levels: int = 3) -> topple.Sc
     return scene
 
 
+def mixed_masses(count: int = 200) -> topple.Scene:
+    """Cubes of 0.6 m and 1 to 1000 kg heaped in a walled box of 5 x 5 m: heavy ones on light ones.
+
+    Masses, even in the logarithm, turns and shifts are random (seed 3); dropped in layers of 4 x 4, 1.1 m
+    apart.
+    """
+    random = np.random.default_rng(3)
+    scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
+    scene.add(floor(20.0))
+    for index, (x, y) in enumerate(((3.0, 0.0), (-3.0, 0.0), (0.0, 3.0), (0.0, -3.0))):
+        size = (1.0, 7.0, 8.0) if y == 0.0 else (7.0, 1.0, 8.0)
+        scene.add(topple.Body(f"wall_{index}", topple.Box(size), kind="static", position=(x, y, 4.0)))
+    for index in range(count):
+        layer, spot = divmod(index, 16)
+        x, y = 1.25 * np.array([spot % 4, spot // 4]) - 1.9 + random.normal(size=2) * 0.02
+        scene.add(
+            topple.Body(
+                f"cube_{index:03}",
+                topple.Box((0.6, 0.6, 0.6)),
+                mass=10.0 ** random.uniform(0.0, 3.0),
+                position=(x, y, 0.7 + 1.1 * layer),
+                orientation=random_orientation(random),
+            )
+        )
+    return scene
+
+
 def stirred_cubes(
     columns: int = 5, levels: int = 2, *, bar: float = 4.5, seconds: float = 10.0, seed: int | None = None
 ) -> topple.Scene:

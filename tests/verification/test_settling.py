@@ -218,6 +218,17 @@ def test_heaps_in_motion_settle_in_each_step(name, figure):
     figure("penetration", report.max_penetration, 1e-4, "m")
 
 
+@pytest.mark.slow
+def test_heavy_on_light_in_a_heap_settles_in_most_steps(figure):
+    """200 cubes of 1 to 1000 kg that fall on each other for two seconds at 1/240 s: few steps do not settle.
+
+    Loads that drift to where they belong take a direction kept over many sweeps. Forgotten as soon as one
+    changed more than that before, more than a fifth of the steps did not settle within 4000; kept, a twelfth.
+    """
+    report = topple.simulate(scenes.mixed_masses(), seconds=2.0, fps=240.0).report
+    figure("part of the steps that did not settle", len(report.unresolved) / 480, 0.15)
+
+
 def test_a_heap_of_hundreds_calms_down(figure):
     """Rocks of a heap that fell two seconds ago creep by .1 mm in .1 s at most.
 
