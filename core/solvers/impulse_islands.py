@@ -227,7 +227,7 @@ def sweep_islands(
         loops = _count_loops(contacts, islands, island)
         heap = last - first > LARGE and loops > LOOPS
         if heap and equilibrium.far > 0.0:
-            calm = may_settle(contacts, islands, island, gravity_speed, plan, solve)
+            calm = may_settle(masses.bound, contacts, islands, island, gravity_speed, plan, solve)
         squeezed = is_squeezed(contacts, solve.gap, islands, island, tolerance)
         if calm and not squeezed:
             continue
@@ -326,7 +326,7 @@ def newton_islands(
             continue
         copy_solution(islands, island, mean, rows.impulse, solve.found, solve.impulse)
         slip_rounds = 0
-        still = may_settle(contacts, islands, island, gravity_speed, plan, solve)
+        still = may_settle(masses.bound, contacts, islands, island, gravity_speed, plan, solve)
         static = settling and still
         while True:
             if static:
@@ -343,7 +343,18 @@ def newton_islands(
                     break
                 continue
             if settle(
-                contacts, rows, islands, island, h, gravity_speed, tolerance, equilibrium, error, mean, solve
+                masses.bound,
+                contacts,
+                rows,
+                islands,
+                island,
+                h,
+                gravity_speed,
+                tolerance,
+                equilibrium,
+                error,
+                mean,
+                solve,
             ):
                 break
             static = still = False

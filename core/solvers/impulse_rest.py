@@ -23,13 +23,18 @@ NO_SPEED, TINY = 1e-24, 1e-250
 
 
 @inner
-def is_slow(islands, island, velocity, limit):
-    """Whether all bodies of an island move slower than `limit` [m/s] and turn slower than 1/m of it."""
+def is_slow(bound, islands, island, velocity, limit):
+    """Whether all bodies of an island move slower than `limit` [m/s], and no point of them does by turning.
+
+    Args:
+        bound: Largest distance of any point of a body from its centre of mass [m], shape (bodies,).
+    """
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
-        v = velocity[islands.body[k]]
+        body = islands.body[k]
+        v, r = velocity[body], bound[body]
         if v[0] * v[0] + v[1] * v[1] + v[2] * v[2] > limit * limit:
             return False
-        if v[3] * v[3] + v[4] * v[4] + v[5] * v[5] > limit * limit:
+        if r * r * (v[3] * v[3] + v[4] * v[4] + v[5] * v[5]) > limit * limit:
             return False
     return True
 
@@ -153,7 +158,7 @@ def keep_impulses(rows, islands, island, kept):
 @merged
 def is_at_rest(masses, contacts, rows, islands, island, h, gravity_speed, mean, solve):
     """Whether nothing moves and the forces balance where nothing does; if not, all is left as it was."""
-    if not is_slow(islands, island, solve.last_mean, REST_SPEED * gravity_speed):
+    if not is_slow(masses.bound, islands, island, solve.last_mean, REST_SPEED * gravity_speed):
         return False
     most = REST_FORCE * gravity_speed
     # With the impulses of the last step, the planned velocities are all that is out of balance.

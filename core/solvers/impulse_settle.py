@@ -44,12 +44,12 @@ AT_START, IN_MOTION, NOWHERE = Equilibrium(0.5, 0.1), Equilibrium(10.0, REST_FOR
 
 
 @inner
-def may_settle(contacts, islands, island, gravity_speed, plan, solve):
-    """Whether an island hardly moves on what stands still, and nothing says to wait."""
+def may_settle(bound, contacts, islands, island, gravity_speed, plan, solve):
+    """Whether an island hardly moves on what stands still, and nothing says to wait; see `is_slow`."""
     # In this order: of what moves the first body mostly tells.
-    if not is_slow(islands, island, plan.start, STILL * gravity_speed):
+    if not is_slow(bound, islands, island, plan.start, STILL * gravity_speed):
         return False
-    if not is_slow(islands, island, solve.last_mean, REST_SPEED * gravity_speed):
+    if not is_slow(bound, islands, island, solve.last_mean, REST_SPEED * gravity_speed):
         return False
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
         if solve.wait[islands.body[k]] > 0:
@@ -99,10 +99,13 @@ def shorten_step(rows, order, first, last, gap):
 
 
 @inner
-def settle(contacts, rows, islands, island, h, gravity_speed, tolerance, equilibrium, error, mean, solve):
+def settle(
+    bound, contacts, rows, islands, island, h, gravity_speed, tolerance, equilibrium, error, mean, solve
+):
     """Let an island into the equilibrium found, or some of the way to it (AT_ONCE); whether it is one.
 
     Args:
+        bound: See `is_slow`.
         equilibrium: What it may be.
         error: Velocity error of the solution [m/s].
         mean: In: the solution. Out: the velocities that lead there.
@@ -111,7 +114,7 @@ def settle(contacts, rows, islands, island, h, gravity_speed, tolerance, equilib
     way = LONGER * h * fastest_contact(contacts, islands.order, first, last, mean)
     balanced = max(error, fastest_body(islands, island, solve.newton.error)) <= REST_FORCE * gravity_speed
     near = way <= equilibrium.far * tolerance
-    if not (balanced and near and is_slow(islands, island, mean, equilibrium.inertia * gravity_speed)):
+    if not (balanced and near and is_slow(bound, islands, island, mean, equilibrium.inertia * gravity_speed)):
         for k in range(islands.body_start[island], islands.body_start[island + 1]):
             solve.wait[islands.body[k]] = math.ceil(WAIT / h) if last - first > LARGE else 0
         return False

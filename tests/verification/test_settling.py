@@ -40,6 +40,21 @@ def test_slow_sliding_without_friction(speed, figure):
     figure("way", trajectory.position[-1, 1, 0] / (10.0 * velocity) - 1.0, 2e-2)
 
 
+def test_slow_turn_without_friction(figure):
+    """A beam of 20 m without friction whose ends move by 5 mm/s turns on: what is slow is measured in m/s.
+
+    Newton's first law, within 2 % of the angle in 10 s.
+    """
+    length, spin = 20.0, 5e-4
+    scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
+    scene.add(topple.Body("floor", topple.Plane((0, 0, 1), 0.0), kind="static", friction=0.0))
+    beam = topple.Box((length, 0.4, 0.4))
+    scene.add(topple.Body("beam", beam, position=(0, 0, 0.2), angular_velocity=(0, 0, spin), friction=0.0))
+    trajectory = topple.simulate(scene, seconds=10.0)
+    angle = 2.0 * np.arctan2(trajectory.orientation[-1, 1, 3], trajectory.orientation[-1, 1, 0])
+    figure("angle", angle / (10.0 * spin) - 1.0, 2e-2)
+
+
 @pytest.mark.parametrize("over", [0.005, 0.02, 0.1])
 def test_start_of_a_slide(over, figure):
     """A block on a slope a little too steep slides by 1/2 g (sin a - mu cos a) t^2."""
