@@ -343,19 +343,9 @@ def newton_islands(
                     break
                 continue
             if settle(
-                masses.bound,
-                contacts,
-                rows,
-                islands,
-                island,
-                h,
-                gravity_speed,
-                tolerance,
-                equilibrium,
-                error,
-                mean,
-                solve,
-            ):
+                masses.bound, contacts, rows, islands, island, h, gravity_speed, tolerance, equilibrium,
+                error, mean, solve,
+            ):  # fmt: skip
                 break
             static = still = False
             take_inertia_in(islands, island, plan, solve.newton.free)

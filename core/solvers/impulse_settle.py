@@ -45,7 +45,11 @@ AT_START, IN_MOTION, NOWHERE = Equilibrium(0.5, 0.1), Equilibrium(10.0, REST_FOR
 
 @inner
 def may_settle(bound, contacts, islands, island, gravity_speed, plan, solve):
-    """Whether an island hardly moves on what stands still, and nothing says to wait; see `is_slow`."""
+    """Whether an island hardly moves on what stands still, and nothing says to wait.
+
+    Args:
+        bound: See `is_slow`.
+    """
     # In this order: of what moves the first body mostly tells.
     if not is_slow(bound, islands, island, plan.start, STILL * gravity_speed):
         return False
