@@ -186,7 +186,7 @@ class _Pair:
         self.scratch.manifold.count[0] = 0
         detect_contacts(
             Colliders(np.arange(2), np.array([a, b])), self.table, np.zeros(2, np.bool_), c, rotation,
-            self.trace, self.pairs[i, j], np.zeros(2), margin, CARRIED, self.contacts, self.scratch,
+            self.trace, self.pairs[i, j], np.full(2, 0.5 * margin), 0.0, CARRIED, self.contacts, self.scratch,
             *alone(),
         )  # fmt: skip
         found = self.scratch.manifold

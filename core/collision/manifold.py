@@ -21,6 +21,8 @@ SMALLEST_ROOM = 16  # vertices of a polygon for which there is always room: disc
 # clipped too: the tilted hull will come to rest on it. Beyond, the two edges or vertices touch alone.
 CLIP_COSINE = 0.95
 CUT = 1 << 23  # tags from here on are of points made by cutting
+DEEPEST = np.int64(-1)  # feature id of the deepest point of round shapes, wherever it is
+AS_DEEP, SAME_POINT = 1e-7, 1e-3  # of the size: differences in depth, and in place, that are none
 # Vertices outside a side plane by less than this fraction of the side's length count as inside:
 # boxes stacked flush would otherwise swap a vertex for a cut, and its feature id, by round-off.
 FLUSH = 1e-6
@@ -214,6 +216,40 @@ def add_corners(shapes, s_ref, face_ref, r_ref, o_ref, s_inc, face_inc, r_inc, o
             on_a = p if sign > 0.0 else vec3.subtract(p, vec3.scale(outward, separation))
             feature = ((v - first) << 1) | (1 if sign > 0.0 else 0)
             add_candidate(scratch, on_a, vec3.scale(outward, sign), separation, feature)
+
+
+@inner
+def add_deepest(scratch, p_a, n, separation, size):
+    """Add the deepest point, unless a candidate is as deep but for round-off; returns where it is on a.
+
+    Where a line lies along a disc or a face every point of it is as deep, beyond their sides, too.
+    """
+    for i in range(scratch.count[0]):
+        place, lower = vec3.load(scratch.p_a, i), separation - scratch.separation[i]
+        if abs(lower) <= AS_DEEP * size:
+            return place
+        if lower > 0.0 and vec3.norm(vec3.subtract(place, p_a)) < SAME_POINT * size:
+            return p_a
+    add_candidate(scratch, p_a, n, separation, DEEPEST)
+    return p_a
+
+
+@inner
+def drop_deepest(scratch, flat, size):
+    """Take out the deepest point where two others are as deep up to `flat` [m], or one at the same place.
+
+    On a disc that lies flat, or where two touch along a line, it may be anywhere and is elsewhere in each
+    step: the load that it bore there would be lost with it, or act where it is next.
+    """
+    last, as_deep = scratch.count[0] - 1, 0
+    if last < 1 or scratch.feature[last] != DEEPEST:
+        return
+    for i in range(last):
+        way = vec3.subtract(vec3.load(scratch.p_a, i), vec3.load(scratch.p_a, last))
+        if scratch.separation[i] <= scratch.separation[last] + flat:
+            as_deep += 2 if vec3.norm(way) < SAME_POINT * size else 1
+    if as_deep >= 2:
+        scratch.count[0] = last
 
 
 @inner

@@ -24,6 +24,7 @@ from .hulls import collide_hulls
 from .manifold import (
     MAX_POINTS,
     ManifoldScratch,
+    drop_deepest,
     foresee,
     manifold_scratch,
     reduce_candidates,
@@ -293,6 +294,8 @@ def _look_at_pairs(
         elif manifold.count[0] > 0:
             carrier = _carrier(witness, shapes.kind[sa], shapes.kind[sb])
             rolls = _is_round(shapes.kind[sa]) or _is_round(shapes.kind[sb])
+            if rolls and math.isfinite(slack):  # else the deepest point is what is asked for
+                drop_deepest(manifold, FLAT * slack, size)
             foresee(manifold, at[1], a, b, trace.ahead, rolls)
             pairs.gap[slot] = gap
             _store_points(

@@ -2,9 +2,9 @@
 
 Distance and normal come from support points: GJK on the cores where they are apart, EPA where they
 overlap, both ended by Newton's method; the rounding of spheres and capsules is taken off afterwards.
-The manifold is what the two shapes turn to each other (a face, a disc, a line), clipped; its deepest
-point is always kept, so that a rim or a side touches where the curved surface does and not at a corner
-of its outline.
+The manifold is what the two shapes turn to each other (a face, a disc, a line), clipped, and the deepest
+point where none of these is as deep, so that a rim or a side touches where the curved surface does and not
+at a corner of its outline.
 
 Frame and symbols as in gjk.py. Source: van den Bergen 2003, section 4.3.
 """
@@ -20,7 +20,7 @@ from ..math3 import mat3, vec3
 from .difference import difference_support, put_row
 from .epa import penetration
 from .gjk import MAX_ITERATIONS, PA, W, reduce_simplex, weighted
-from .manifold import CLIP_COSINE, CUT, add_candidate, cut_polygon, note_deepest
+from .manifold import CLIP_COSINE, CUT, DEEPEST, add_candidate, add_deepest, cut_polygon, note_deepest
 from .refinement import has_row, recall_generators, refine
 
 # A disc stands for itself by so many points of its rim, besides the deepest one.
@@ -31,7 +31,6 @@ RIM_SINE = tuple(math.sin(2.0 * math.pi * k / RIM_POINTS) for k in range(RIM_POI
 # A line of the surface (side of a cylinder, a capsule's core) is in contact along its length where it
 # lies within this sine of the contact plane; beyond, only its deeper end can touch.
 LINE_SINE = 0.3
-DEEPEST = np.int64(-1)  # feature id of the deepest point
 SEPARATED, OVERLAPPING = 0, 1
 # GJK hands over to Newton's method where its distance may be too large by this part of it, or of NEAR of the
 # size; and, where that fails, again when it is better by REFINE_AGAIN.
@@ -182,9 +181,9 @@ def separate_cores(shapes, sa, ra, p_ba, sb, rb, direction, fallback, size, witn
 
 
 @inlined
-def _put(scratch, i, p, tag):
-    scratch.polygon[0, i, 0], scratch.polygon[0, i, 1], scratch.polygon[0, i, 2] = p
-    scratch.tag[0, i] = tag
+def _put(scratch, row, i, p, tag):
+    scratch.polygon[row, i, 0], scratch.polygon[row, i, 1], scratch.polygon[row, i, 2] = p
+    scratch.tag[row, i] = tag
 
 
 @inner
@@ -286,6 +285,30 @@ def _cut_line(scratch, row, n, distance):
 
 
 @inner
+def _cut_line_by_disc(scratch, row, outward):
+    """Keep the part of the line in polygon `row` over the disc in `outline`; returns its points left."""
+    first, opposite = vec3.load(scratch.outline, 0), vec3.load(scratch.outline, RIM_POINTS // 2)
+    center = vec3.scale(vec3.add(first, opposite), 0.5)
+    radius = 0.5 * vec3.norm(vec3.subtract(opposite, first))
+    p, q = vec3.load(scratch.polygon[row], 0), vec3.load(scratch.polygon[row], 1)
+    x, d = vec3.subtract(p, center), vec3.subtract(q, p)
+    x = vec3.subtract(x, vec3.scale(outward, vec3.dot(outward, x)))
+    d = vec3.subtract(d, vec3.scale(outward, vec3.dot(outward, d)))
+    dd, xd = vec3.dot(d, d), vec3.dot(x, d)
+    square = xd * xd - dd * (vec3.dot(x, x) - radius * radius)
+    if not square > 0.0:  # beside the disc, or upright
+        return 0
+    way = vec3.subtract(q, p)
+    for k in range(2):
+        t = (-xd - math.sqrt(square)) / dd if k == 0 else (-xd + math.sqrt(square)) / dd
+        if (t >= 1.0 and k == 0) or (t <= 0.0 and k == 1):
+            return 0
+        if 0.0 < t < 1.0:
+            _put(scratch, row, k, vec3.add(p, vec3.scale(way, t)), scratch.tag[row, k] | CUT)
+    return 2
+
+
+@inner
 def _add_feature_points(scratch, row, count, plane_point, plane_normal, n, rounding, sign, margin):
     """Add the points of polygon `row` over the other shape's plane as candidates.
 
@@ -309,8 +332,29 @@ def _add_feature_points(scratch, row, count, plane_point, plane_normal, n, round
 
 
 @inner
-def clip_features(count_a, count_b, n, rounding, margin, scratch):
-    """Candidates where the features in polygon 0 (of a) and polygon 1 (of b) lie over each other."""
+def _cut_by_outline(scratch, row, left, count, outward):
+    """Keep what of the line or polygon in `row` is within `outline`; returns (row, points left)."""
+    previous = vec3.load(scratch.outline, count - 1)
+    for k in range(count):
+        corner = vec3.load(scratch.outline, k)
+        side = vec3.cross(vec3.subtract(corner, previous), outward)
+        if left == 2:
+            left = _cut_line(scratch, row, side, vec3.dot(side, corner))
+        else:
+            row, left = cut_polygon(scratch, row, left, side, vec3.dot(side, corner), k)
+        previous = corner
+        if left == 0:
+            break
+    return row, left
+
+
+@inner
+def clip_features(count_a, count_b, discs, n, rounding, margin, scratch):
+    """Candidates where the features in polygon 0 (of a) and polygon 1 (of b) lie over each other.
+
+    Args:
+        discs: (whether a polygon of a is a disc, whether one of b is).
+    """
     if count_a == 1 or count_b == 1:
         return
     if count_a == 2 and count_b == 2:
@@ -334,19 +378,12 @@ def clip_features(count_a, count_b, n, rounding, margin, scratch):
     row = incident
     if row == 1:  # cut_polygon works in rows 0 and 1, from 0
         for k in range(left):
-            _put(scratch, k, vec3.load(scratch.polygon[1], k), scratch.tag[1, k])
+            _put(scratch, np.int64(0), k, vec3.load(scratch.polygon[1], k), scratch.tag[1, k])
         row = 0
-    previous = vec3.load(scratch.outline, count - 1)
-    for k in range(count):
-        corner = vec3.load(scratch.outline, k)
-        side = vec3.cross(vec3.subtract(corner, previous), outward)
-        if left == 2:
-            left = _cut_line(scratch, row, side, vec3.dot(side, corner))
-        else:
-            row, left = cut_polygon(scratch, row, left, side, vec3.dot(side, corner), k)
-        previous = corner
-        if left == 0:
-            return
+    if left == 2 and discs[reference]:
+        left = _cut_line_by_disc(scratch, row, outward)
+    else:
+        row, left = _cut_by_outline(scratch, row, left, count, outward)
     plane = vec3.load(scratch.outline, 0)
     _add_feature_points(scratch, row, left, plane, outward, n, rounding, 1.0 if by_b else -1.0, margin)
 
@@ -405,18 +442,10 @@ def collide_round(
     origin = (0.0, 0.0, 0.0)
     count_a = load_feature(shapes, sa, ra, p_ba, vec3.scale(n, -1.0), np.int64(0), scratch)
     count_b = load_feature(shapes, sb, rb, origin, n, np.int64(1), scratch)
-    clip_features(count_a, count_b, n, rounding, margin, scratch)
-    add_deepest(scratch, surface, n, distance - rounded, size)
-
-
-@inner
-def add_deepest(scratch, p_a, n, separation, size):
-    """Add the deepest point, in place of a candidate that lies there already."""
-    for i in range(scratch.count[0]):
-        apart = vec3.norm(vec3.subtract(vec3.load(scratch.p_a, i), p_a))
-        if apart < 1e-3 * size and scratch.separation[i] <= separation + 1e-9 * size:
-            return
-    add_candidate(scratch, p_a, n, separation, DEEPEST)
+    discs = shapes.kind[sa] == DISCS, shapes.kind[sb] == DISCS
+    clip_features(count_a, count_b, discs, n, rounding, margin, scratch)
+    surface = add_deepest(scratch, surface, n, distance - rounded, size)
+    note_deepest(deepest, distance - rounded, n, surface)
 
 
 @inner
@@ -430,17 +459,23 @@ def collide_round_with_plane(shapes, s, r, offset, n, distance, sign, margin, sc
     along = vec3.dot(axis, down)
     _, across = direction_across(axis, down)
     t1, t2, rolls = _first_spokes(axis, down)
+    lies = abs(along) > CLIP_COSINE and not rolls
     for end in range(2):
-        c = vertex(shapes, s, np.int64(end))
-        disc = shapes.disc[s, end]
-        _add_on_plane(shapes, s, r, offset, vec3.add(c, vec3.scale(across, disc)), n, distance, sign, margin,
-                      np.int64(end), scratch)  # fmt: skip
+        c, disc = vertex(shapes, s, np.int64(end)), shapes.disc[s, end]
+        if not (lies and disc > 0.0):
+            _add_on_plane(shapes, s, r, offset, vec3.add(c, vec3.scale(across, disc)), n, distance, sign,
+                          margin, np.int64(end), scratch)  # fmt: skip
         if disc > 0.0 and abs(along) > CLIP_COSINE:
             for k in range(1 if rolls else 0, RIM_POINTS):  # the first is the lowest
                 spoke = vec3.add(vec3.scale(t1, RIM_COSINE[k]), vec3.scale(t2, RIM_SINE[k]))
                 x = vec3.add(c, vec3.scale(spoke, disc))
                 _add_on_plane(shapes, s, r, offset, x, n, distance, sign, margin,
                               np.int64(2 + 2 * k + end), scratch)  # fmt: skip
+    lower = np.int64(1 if along > 0.0 else 0)
+    if lies and shapes.disc[s, lower] > 0.0:
+        rim = vec3.scale(across, shapes.disc[s, lower])
+        _add_on_plane(shapes, s, r, offset, vec3.add(vertex(shapes, s, lower), rim), n, distance, sign,
+                      margin, DEEPEST, scratch)  # fmt: skip
 
 
 @inner

@@ -13,12 +13,12 @@ import math
 
 import numpy as np
 
-from ..geometry.shape_table import HULL
+from ..geometry.shape_table import DISCS, HULL
 from ..geometry.support import support_point
 from ..jit import inlined, inner
 from ..math3 import mat3, vec3
-from .manifold import CLIP_COSINE, CUT, add_candidate, note_deepest
-from .round_shapes import add_deepest, clip_features, load_feature, separate_cores
+from .manifold import CLIP_COSINE, CUT, add_candidate, add_deepest, note_deepest
+from .round_shapes import clip_features, load_feature, separate_cores
 from .separating_plane import FACE_B, NO_WITNESS
 
 LEAN_TOLERANCE = 1e-4  # [rad] sides that bend less are flat: more than coordinates of 32 bits make of it
@@ -341,7 +341,8 @@ def collide_triangle(
     witness[0] = FACE_B if cosine > 1.0 - 1e-12 else NO_WITNESS
     count_a = load_feature(shapes, sa, ra, p_ba, vec3.scale(n, -1.0), np.int64(0), manifold)
     count_b = _load_triangle(shapes, sb, rb, n, cosine, manifold)
-    clip_features(count_a, count_b, n, rounding, margin, manifold)
+    discs = shapes.kind[sa] == DISCS, np.bool_(False)
+    clip_features(count_a, count_b, discs, n, rounding, margin, manifold)
     if count_b == 3:
         _drop_inner_points(shapes, sb, rb, size, manifold)
     if margin < 1e300:

@@ -81,3 +81,19 @@ def test_plane(kind):
         lowest = -solid.heights(-plane.normal[None])[0]
         assert found.separation == pytest.approx(lowest - 0.3, abs=1e-12)
         np.testing.assert_allclose(found.normal, plane.normal, atol=1e-15)
+
+
+@pytest.mark.parametrize("tilt", [0.0, 1e-9, 1e-7, 1e-6])
+def test_line_along_a_disc(tilt):
+    """A cylinder that lies on another's disc and juts out over its rim is closest where both are."""
+    rng = np.random.default_rng(6)
+    shape = topple.Cylinder(0.12, 0.3)
+    for _ in range(6):
+        turn = Rotation.from_euler("z", rng.uniform(0, 6)) * Rotation.from_euler("y", np.pi / 2 + tilt)
+        lying = np.append(rng.uniform(-0.05, 0.05, 2), 0.27 + 1e-6), turn.as_quat(scalar_first=True)
+        standing = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
+        found = topple.closest_points(shape, lying, shape, standing)
+        a, b = placed([shape, shape], [lying, standing])
+        assert outside(a, found.point_a) < 1e-6
+        assert outside(b, found.point_b) < 1e-6
+        assert found.separation == pytest.approx(1e-6, abs=0.3 * tilt + 1e-8)
