@@ -130,7 +130,8 @@ NEWTON_ACCURACY = 1e-3
 NEWTON_ROUNDS = 4
 # Sweeps after which an island that has not settled goes to Newton's method, one iteration of which
 # takes as long; and after which one of more than SHORT bodies without loops does, as a column or a chain: a
-# sweep passes a load on by a link or so, and the factor has no more blocks than there are links.
+# sweep passes a load on by a link or so, and the factor has no more blocks than there are links. A column
+# that was hit, and was left with ENOUGH, is pressed by some um a link and takes tens of steps to stretch.
 FIRST_SWEEPS, FIRST_OF_CHAIN, SHORT = 30, 12, 4
 # A large island whose links close more than so many loops is a heap: only swept while it
 # moves: its factor fills in, and one iteration of Newton's method takes far longer than a sweep.
@@ -231,9 +232,10 @@ def sweep_islands(
         squeezed = is_squeezed(contacts, solve.gap, islands, island, tolerance)
         if calm and not squeezed:
             continue
-        settled, enough = SETTLED * tolerance, ENOUGH * tolerance
-        chain = loops == 0 and islands.body_start[island + 1] - islands.body_start[island] > SHORT
-        most = FIRST_OF_CHAIN if chain else FIRST_SWEEPS
+        settled = SETTLED * tolerance
+        bodies = islands.body_start[island + 1] - islands.body_start[island]
+        chain = loops == 0 and bodies > SHORT and not squeezed
+        enough, most = (settled, FIRST_OF_CHAIN) if chain else (ENOUGH * tolerance, FIRST_SWEEPS)
         bound, worst = min(most, max_sweeps), settled
         if heap:
             enough = ENOUGH_IN_MOTION * tolerance
@@ -242,11 +244,11 @@ def sweep_islands(
                 settled = min(settled, OF_REST * REST_SPEED * gravity_speed * h)
             settled = min(max(settled, OF_MOTION * h * typical), enough)
             most = MOST_SWEEPS if settled == enough else PATIENCE * MOST_SWEEPS
-        elif last - first > MANY:
+        elif last - first > MANY and not chain:
             enough, most = ENOUGH_OF_MANY * tolerance, MOST_SWEEPS
         if squeezed:
             bound = min(most, max_sweeps)
-        elif last - first > MANY:
+        elif last - first > MANY and not chain:
             bound, worst = max_sweeps, enough
         for _ in range(SLIP_ROUNDS):
             residual, sweeps = sweep_island(
