@@ -46,6 +46,8 @@ class ManifoldScratch(NamedTuple):
     separation: np.ndarray  # [m] (m,)
     lowest: np.ndarray  # [m] (m,) the separation, or what it falls to in the motion ahead: see `foresee`
     feature: np.ndarray  # (m,)
+    beside: np.ndarray  # [m] (1,) how much higher than the deepest point the next corner is of what a round
+    # shape turns to a triangle, which has a part of it; infinite to others
     merit: np.ndarray  # (m,) factor on what speaks for each candidate, greater for those of the last step
     chosen: np.ndarray  # (MAX_POINTS,) candidates kept
 
@@ -64,6 +66,7 @@ def manifold_scratch(largest_loop: int, largest_vertex_count: int) -> ManifoldSc
         separation=np.zeros(m),
         lowest=np.zeros(m),
         feature=np.zeros(m, np.int64),
+        beside=np.zeros(1),
         merit=np.zeros(m),
         chosen=np.zeros(MAX_POINTS, np.int64),
     )
@@ -239,10 +242,11 @@ def drop_deepest(scratch, flat, size):
     """Take out the deepest point where two others are as deep up to `flat` [m], or one at the same place.
 
     On a disc that lies flat, or where two touch along a line, it may be anywhere and is elsewhere in each
-    step: the load that it bore there would be lost with it, or act where it is next.
+    step: the load that it bore there would be lost with it, or act where it is next. On a mesh the others
+    may be points of other triangles.
     """
-    last, as_deep = scratch.count[0] - 1, 0
-    if last < 1 or scratch.feature[last] != DEEPEST:
+    last, as_deep = scratch.count[0] - 1, 2 if scratch.beside[0] <= flat else 0
+    if last < 0 or scratch.feature[last] != DEEPEST:
         return
     for i in range(last):
         way = vec3.subtract(vec3.load(scratch.p_a, i), vec3.load(scratch.p_a, last))

@@ -224,7 +224,8 @@ def _find_candidates(
     gap, part, at, ends = margin, 0.0, pose, False
     search[0] = 0.0
     while not ends:
-        manifold.count[0], scratch.deepest[0] = 0, margin  # at least, where the pair says no more
+        manifold.count[0], manifold.beside[0] = 0, np.inf
+        scratch.deepest[0] = margin  # at least, where the pair says no more
         _collide_pair(shapes, sa, at[0], at[1], sb, at[2], witness, axis, margin, size, scratch, counter)
         if part == 0.0:
             gap = lowest_gap(manifold, scratch.deepest[0])
@@ -289,13 +290,13 @@ def _look_at_pairs(
             pairs.point_count[slot] = OVERLAPS_SENSOR if manifold.count[0] > 0 else 0
             continue
         is_mesh = shapes.kind[sb] == TRIANGLE
+        rolls = _is_round(shapes.kind[sa]) or _is_round(shapes.kind[sb])
+        if rolls and math.isfinite(slack):  # else the deepest point is what is asked for
+            drop_deepest(manifold, FLAT * slack, size)
         if manifold.count[0] > 0 and pairs.room[slot] < 0:
             pairs.point_count[slot], pairs.way[slot] = NEEDS_ROOM, -np.inf  # near, whatever its gap
         elif manifold.count[0] > 0:
             carrier = _carrier(witness, shapes.kind[sa], shapes.kind[sb])
-            rolls = _is_round(shapes.kind[sa]) or _is_round(shapes.kind[sb])
-            if rolls and math.isfinite(slack):  # else the deepest point is what is asked for
-                drop_deepest(manifold, FLAT * slack, size)
             foresee(manifold, at[1], a, b, trace.ahead, rolls)
             pairs.gap[slot] = gap
             _store_points(

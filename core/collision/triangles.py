@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from ..geometry.shape_table import DISCS, HULL
+from ..geometry.shape_table import CAPSULE, DISCS, HULL
 from ..geometry.support import support_point
 from ..jit import inlined, inner
 from ..math3 import mat3, vec3
@@ -273,6 +273,19 @@ def _add_corners(shapes, sa, ra, p_ba, sb, rb, n, distance, least, margin, size,
 
 
 @inner
+def _beside(count, n, core, scratch):
+    """How much higher than the deepest point of the core the second lowest corner is in polygon 0 [m]."""
+    lowest, second = np.inf, np.inf
+    for i in range(count if count > 1 else 0):
+        height = vec3.dot(n, vec3.subtract(vec3.load(scratch.polygon[0], i), core))
+        if height < lowest:
+            lowest, second = height, lowest
+        else:
+            second = min(second, height)
+    return second
+
+
+@inner
 def collide_triangle(
     shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, manifold, simplex, polytope, deepest
 ):
@@ -340,6 +353,8 @@ def collide_triangle(
         is_own = on_bent or not on_side
     witness[0] = FACE_B if cosine > 1.0 - 1e-12 else NO_WITNESS
     count_a = load_feature(shapes, sa, ra, p_ba, vec3.scale(n, -1.0), np.int64(0), manifold)
+    if cosine > UPRIGHT and (shapes.kind[sa] == DISCS or shapes.kind[sa] == CAPSULE):
+        manifold.beside[0] = _beside(count_a, n, vec3.add(p_a, vec3.scale(n, rounding[0])), manifold)
     count_b = _load_triangle(shapes, sb, rb, n, cosine, manifold)
     discs = shapes.kind[sa] == DISCS, np.bool_(False)
     clip_features(count_a, count_b, discs, n, rounding, margin, manifold)
