@@ -109,7 +109,7 @@ def recall_solve(solve: SolveScratch, memory: tuple[np.ndarray, ...]) -> None:
 # Sweeps end when no contact changes by more than SETTLED of the tolerance, or, in an island that moves, by
 # more than ENOUGH of it once MOST_SWEEPS are made (typed: a literal would compile what it is passed to anew).
 SETTLED, ENOUGH, MOST_SWEEPS = 1e-2, 1e-1, np.int64(60)
-# Instead of ENOUGH: in a heap in motion, whose next step will be another, and in other islands of more than
+# Instead of ENOUGH: in a heap in motion, whose next step is another, and in others with loops of more than
 # MANY contacts in motion. Both are swept until then. Where more is left, putting positions right takes as
 # long; and Newton's method five times as long on the groups of some hundred contacts in a silo of 250 cubes.
 ENOUGH_IN_MOTION, ENOUGH_OF_MANY, MANY = 0.6, 0.3, 50
