@@ -130,9 +130,10 @@ NEWTON_ACCURACY = 1e-3
 NEWTON_ROUNDS = 4
 # Sweeps after which an island that has not settled goes to Newton's method, one iteration of which
 # takes as long; and after which one of more than SHORT bodies without loops does, as a column or a chain: a
-# sweep passes a load on by a link or so, and the factor has no more blocks than there are links. A column
-# that was hit, and was left with ENOUGH, is pressed by some um a link and takes tens of steps to stretch.
-FIRST_SWEEPS, FIRST_OF_CHAIN, SHORT = 30, 12, 4
+# sweep passes a load on by a link or so, and the factor has no more blocks than there are links. It is left
+# with OF_FALL of the way that gravity adds in a step at most: what is left of a blow presses a column at each
+# link, and it takes tens of steps to stretch.
+FIRST_SWEEPS, FIRST_OF_CHAIN, SHORT, OF_FALL = 30, 12, 4, 0.1
 # A large island whose links close more than so many loops is a heap: only swept while it
 # moves: its factor fills in, and one iteration of Newton's method takes far longer than a sweep.
 LOOPS = 20
@@ -235,7 +236,12 @@ def sweep_islands(
         settled = SETTLED * tolerance
         bodies = islands.body_start[island + 1] - islands.body_start[island]
         chain = loops == 0 and bodies > SHORT and not squeezed
-        enough, most = (settled, FIRST_OF_CHAIN) if chain else (ENOUGH * tolerance, FIRST_SWEEPS)
+        if chain and last - first > MANY:  # swept where it moves: in the next step it will be another island
+            typical = typical_contact(contacts, islands.order, first, last, mean)
+            chain = OF_MOTION * h * typical < ENOUGH * tolerance
+        enough, most = ENOUGH * tolerance, FIRST_OF_CHAIN if chain else FIRST_SWEEPS
+        if chain and gravity_speed > 0.0:
+            enough = max(min(enough, OF_FALL * gravity_speed * h), settled)
         bound, worst = min(most, max_sweeps), settled
         if heap:
             enough = ENOUGH_IN_MOTION * tolerance

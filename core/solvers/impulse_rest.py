@@ -169,11 +169,14 @@ def is_at_rest(masses, contacts, rows, islands, island, h, gravity_speed, mean, 
         if unchanged:
             keep_impulses(rows, islands, island, not any_collision)
             return True
+    copy_solution(islands, island, mean, rows.impulse, solve.found, solve.impulse)
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
-        solve.newton.rate[c] = gap_rate(rows.gap[c], h, PUSH)
+        rate = gap_rate(rows.gap[c], h, PUSH)
+        solve.newton.rate[c] = rate
+        # By what holds it from now on: by last loads it could be held now, and let go in the next step.
+        rows.impulse[c, 0] = max(rate, 0.0) / normal_compliance(rows, c)
     set_limits(rows, islands, island, solve.newton.limit)
-    copy_solution(islands, island, mean, rows.impulse, solve.found, solve.impulse)
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
         for m in range(6):
             mean[islands.body[k], m] = 0.0
