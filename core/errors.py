@@ -3,10 +3,29 @@
 Each message is one sentence that names the body (where one is concerned) and the remedy.
 """
 
-from typing import TYPE_CHECKING
+import math
+import reprlib
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .trajectory import Trajectory
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel, _SHORT.maxlist, _SHORT.maxtuple, _SHORT.maxstring, _SHORT.maxother = 1, 6, 6, 60, 60
+
+
+def shown(value: Any) -> str:
+    """A value as a message shows it: of what is long, where it begins."""
+    return _SHORT.repr(value)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is one finite number."""
+    try:
+        return math.isfinite(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 class ToppleError(Exception):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import SceneError
+from .errors import SceneError, is_number, shown
 
 Array = NDArray[np.float64]
 
@@ -28,28 +28,33 @@ class PointMotion(NamedTuple):
 def _vector(owner: str, field: str, value: ArrayLike) -> tuple[float, float, float]:
     try:
         array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise SceneError(
-            f"{field} of the {owner} is {value!r}; give three numbers", field="forces"
+            f"{field} of the {owner} is {shown(value)}; give three numbers", field="forces"
         ) from error
     if array.shape != (3,) or not np.isfinite(array).all():
-        raise SceneError(f"{field} of the {owner} is {value!r}; give three finite numbers", field="forces")
+        raise SceneError(
+            f"{field} of the {owner} is {shown(value)}; give three finite numbers", field="forces"
+        )
     x, y, z = (array + 0.0).tolist()
     return x, y, z
 
 
 def _number(owner: str, field: str, value: float, low: float = 0.0) -> float:
-    if not (isinstance(value, int | float | np.number) and value >= low and not np.isnan(value)):
-        raise SceneError(f"{field} of the {owner} is {value!r}; give a number from {low:g}", field="forces")
+    if not (is_number(value) and value >= low):
+        raise SceneError(
+            f"{field} of the {owner} is {shown(value)}; give a number from {low:g}", field="forces"
+        )
     return float(value)
 
 
 def _names(owner: str, value: Iterable[str] | None) -> tuple[str, ...] | None:
     if value is None:
         return None
-    if isinstance(value, str):
-        raise SceneError(f"bodies of the {owner} is {value!r}; give a list of names", field="forces")
-    return tuple(sorted(value))
+    names = None if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
+    if names is None or not all(isinstance(name, str) for name in names):
+        raise SceneError(f"bodies of the {owner} is {shown(value)}; give a list of names", field="forces")
+    return tuple(sorted(names))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +79,8 @@ class Thruster:
         object.__setattr__(self, "force", _vector(owner, "force", self.force))
         object.__setattr__(self, "point", _vector(owner, "point", self.point))
         object.__setattr__(self, "start", _number(owner, "start", self.start))
-        object.__setattr__(self, "end", _number(owner, "end", self.end, self.start))
+        if not (isinstance(self.end, float) and self.end == np.inf):
+            object.__setattr__(self, "end", _number(owner, "end", self.end, self.start))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,8 +201,8 @@ def force_from_dict(values: dict[str, Any]) -> Force:
     Raises:
         SceneError: The type or a field is not usable.
     """
-    values = dict(values)
-    kind = _KINDS.get(values.pop("type", None))
+    values = dict(values) if isinstance(values, dict) else {}
+    kind = _KINDS.get(str(values.pop("type", None)))
     if kind is None:
         raise SceneError(f"a force has no type among {', '.join(_KINDS)}; give one", field="forces")
     try:

@@ -19,7 +19,7 @@ from .collision.time_of_impact import advance_along
 from .compilation import compile_parts
 from .crew import alone
 from .dynamics.body_state import quat_multiply
-from .errors import SolverError
+from .errors import SolverError, shown
 from .geometry.shape_table import MESH, PLANE, TRIANGLE, Colliders, build_shape_table
 from .geometry.shapes import Mesh, Shape, Sphere
 from .scene import Scene
@@ -367,10 +367,10 @@ def _matrix(q: Array) -> Array:
 def _vector(name: str, value: ArrayLike) -> Array:
     try:
         vector = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise SolverError(f"{name} is {value!r}; give three numbers") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise SolverError(f"{name} is {shown(value)}; give three numbers") from error
     if vector.shape != (3,) or not np.isfinite(vector).all():
-        raise SolverError(f"{name} is {value!r}; give three finite numbers")
+        raise SolverError(f"{name} is {shown(value)}; give three finite numbers")
     return vector
 
 
@@ -379,7 +379,9 @@ def _pose(name: str, pose: Pose) -> tuple[Array, Array]:
     q = np.array(orientation, dtype=np.float64)
     length = float(np.linalg.norm(q)) if q.shape == (4,) else 0.0
     if not (np.isfinite(length) and length > 0.0):
-        raise SolverError(f"the orientation of {name} is {orientation!r}; give a quaternion (w, x, y, z)")
+        raise SolverError(
+            f"the orientation of {name} is {shown(orientation)}; give a quaternion (w, x, y, z)"
+        )
     return _vector(f"the position of {name}", position), q / length
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import SceneError
+from .errors import SceneError, shown
 
 
 class Reader:
@@ -24,8 +24,8 @@ class Reader:
         """Finite float64 numbers of a given shape; -1 stands for any length."""
         try:
             array = np.array(value, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise self.error(field, f"is {value!r}; give numbers of shape {_in_words(shape)}") from error
+        except (TypeError, ValueError, OverflowError) as error:
+            raise self.error(field, f"is {shown(value)}; give numbers of shape {_in_words(shape)}") from error
         fits = array.ndim == len(shape) and all(
             n < 0 or n == m for n, m in zip(shape, array.shape, strict=True)
         )
@@ -62,22 +62,29 @@ class Reader:
         quaternions.flags.writeable = False
         return quaternions
 
+    def listing(self, field: str, value: Any) -> list[Any]:
+        """A list."""
+        if not isinstance(value, list):
+            raise self.error(field, f"is {shown(value)}; give a list")
+        return value
+
     def choice(self, field: str, value: Any, options: tuple[str, ...]) -> Any:
         """One of a few words."""
-        if value not in options:
-            raise self.error(field, f"is {value!r}; use one of {', '.join(map(repr, options))}")
+        if not isinstance(value, str) or value not in options:
+            raise self.error(field, f"is {shown(value)}; use one of {', '.join(map(repr, options))}")
         return value
 
     def mask(self, field: str, value: int) -> int:
         """Bits of an integer."""
         try:
             return int(np.int64(value.__index__()))
-        except (AttributeError, OverflowError) as error:
-            raise self.error(field, f"is {value!r}; give an integer of at most 64 bits") from error
+        except (AttributeError, TypeError, OverflowError) as error:
+            raise self.error(field, f"is {shown(value)}; give an integer of at most 64 bits") from error
 
     def flags(self, field: str, value: Iterable[bool]) -> tuple[bool, bool, bool]:
         """Three truth values."""
-        x, y, z = (bool(flag) for flag in self.array(field, tuple(value), (3,)))
+        values = tuple(value) if isinstance(value, Iterable) else value
+        x, y, z = (bool(flag) for flag in self.array(field, values, (3,)))
         return x, y, z
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import SceneError, ShapeError
+from .errors import SceneError, ShapeError, shown
 from .files import write_whole
 from .forces import Force, bodies_of, force_from_dict, force_to_dict
 from .geometry.shapes import Box, Compound, ConvexHull, Mesh, Plane, Shape, shape_from_dict, shape_to_dict
@@ -138,7 +138,7 @@ class Body:
             raise SceneError(f"a body's name is {name!r}; give it a non-empty string", field="name")
         if not isinstance(shape, Shape):
             raise SceneError(
-                f"its shape is {shape!r}; use one of the shapes that topple has, such as topple.Box",
+                f"its shape is {shown(shape)}; use one of the shapes that topple has, such as topple.Box",
                 body=name,
                 field="shape",
             )
@@ -231,7 +231,7 @@ class Body:
             SceneError: A field is unknown, missing or not usable.
             ShapeError: The shape is not usable.
         """
-        values = dict(values)
+        values = dict(values) if isinstance(values, dict) else {}
         name = values.get("name")
         if not isinstance(name, str) or not isinstance(values.get("shape"), dict):
             raise SceneError("every body needs a name and a shape with a type; add them", body=name)
@@ -311,7 +311,7 @@ class Scene:
                 )
             self.forces.append(item)
         else:
-            raise SceneError(f"{item!r} is no body; add a topple.Body or a force", field="bodies")
+            raise SceneError(f"{shown(item)} is no body; add a topple.Body or a force", field="bodies")
         return item
 
     def ignore(self, one: str, other: str) -> None:
@@ -357,23 +357,29 @@ class Scene:
             raise SceneError(f"{path} is not JSON ({error}); save it with Scene.save") from error
         if not isinstance(document, dict) or document.get("schema") != SCHEMA:
             raise SceneError(f"{path} is no Topple scene; save it with Scene.save")
-        if document.get("version") != SCHEMA_VERSION:
+        version = document.get("version")
+        if version != SCHEMA_VERSION:
             raise SceneError(
-                f"{path} has scene version {document.get('version')!r}, this Topple reads {SCHEMA_VERSION}; "
+                f"{path} has scene version {shown(version)}, this Topple reads {SCHEMA_VERSION}; "
                 "update Topple or save the scene again"
             )
         known = {"schema", "version", "gravity", "combine", "bodies", "forces", "ignored"}
         unknown = document.keys() - known
         if unknown:
             raise SceneError(f"{path} has unknown entries {', '.join(sorted(unknown))}; remove them")
+        bodies, forces, ignored = (
+            Reader(None).listing(field, document.get(field, [])) for field in ("bodies", "forces", "ignored")
+        )
         scene = cls(
             document.get("gravity", (0, 0, -9.81)),
-            [Body.from_dict(values) for values in document.get("bodies", ())],
-            forces=[force_from_dict(values) for values in document.get("forces", ())],
+            [Body.from_dict(values) for values in bodies],
+            forces=[force_from_dict(values) for values in forces],
             combine=document.get("combine", "geometric_mean"),
         )
-        for one, other in document.get("ignored", ()):
-            scene.ignore(one, other)
+        for pair in ignored:
+            if not (isinstance(pair, list) and [type(name) for name in pair] == [str, str]):
+                raise SceneError(f"ignored has {shown(pair)}; give pairs of names", field="ignored")
+            scene.ignore(*pair)
         return scene
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from .compilation import compile_kernels, compile_parts
 from .diagnostics import spring_energy
 from .dynamics.body_state import BodyState, origin_pose
-from .errors import SceneError, SolverError
+from .errors import SceneError, SolverError, is_number, shown
 from .files import write_whole
 from .forces import Spring, UniformField
 from .report import ContactEvent, Report
@@ -54,6 +54,13 @@ class Contacts(NamedTuple):
     force: np.ndarray  # [N] (c, 3) force on a of resting contact, by the analytic solver; else zero
 
 
+def _refuse_empty(scene: Scene) -> None:
+    if not isinstance(scene, Scene):
+        raise SceneError(f"{shown(scene)} is no scene; give a topple.Scene")
+    if not scene.bodies:
+        raise SceneError("the scene has no bodies; add at least one")
+
+
 def _compile(scene: Scene, solver: SolverChoice) -> None:
     compile_kernels(solver)
     if any(not isinstance(force, UniformField) for force in scene.forces):
@@ -81,8 +88,7 @@ class Simulation:
     """
 
     def __init__(self, scene: Scene, solver: SolverChoice = "impulse") -> None:
-        if not scene.bodies:
-            raise SceneError("the scene has no bodies; add at least one")
+        _refuse_empty(scene)
         self.scene = scene
         self.solver = resolve_solver(solver)
         _compile(scene, self.solver)
@@ -177,8 +183,8 @@ class Simulation:
         Raises:
             SolverError: the time is negative or not a number, or the solver cannot go on.
         """
-        if not (math.isfinite(seconds) and seconds >= 0.0):
-            raise SolverError(f"cannot advance by {seconds} s: give a time that is not negative")
+        if not (is_number(seconds) and seconds >= 0.0):
+            raise SolverError(f"cannot advance by {shown(seconds)} s: give a time that is not negative")
         p = self._pipeline
         if isinstance(p, AnalyticPipeline):
             p.advance(seconds)
@@ -192,8 +198,12 @@ class Simulation:
             self._rested = clock.perf_counter()
 
     def run(self, frames: int, fps: float) -> Iterator[BodyMotion]:
-        """Yield the state after each of so many frames."""
-        for _ in range(frames):
+        """Yield the state after each of so many frames.
+
+        Raises:
+            SolverError: An argument is not usable, or the solver cannot go on.
+        """
+        for _ in range(_frame_count(frames, None, fps)):
             self.advance(1.0 / fps)
             yield self.state
 
@@ -265,13 +275,8 @@ def simulate(
         SceneError, SolverError: the scene or an argument is not usable; the message says what to change.
             Where a solver cannot go on, the error's `trajectory` has the frames so far.
     """
-    if (frames is None) == (seconds is None):
-        raise SolverError("give either frames or seconds")
-    if not (math.isfinite(fps) and fps > 0.0):
-        raise SolverError(f"fps must be a positive number, not {fps}")
-    count = int(frames) if frames is not None else round((seconds or 0.0) * fps)
-    if count < 0:
-        raise SolverError(f"the number of frames must not be negative, but is {count}")
+    _refuse_empty(scene)
+    count = _frame_count(frames, seconds, fps)
     if progress:
         progress("compile", 0, count)
     _compile(scene, solver)
@@ -295,6 +300,22 @@ def simulate(
         if cancelled is not None and cancelled():
             break
     return _trajectory(simulation, recorded, fps)
+
+
+def _frame_count(frames: int | None, seconds: float | None, fps: float) -> int:
+    """How many frames are asked for."""
+    if (frames is None) == (seconds is None):
+        raise SolverError("give either frames or seconds")
+    if not (is_number(fps) and fps > 0.0):
+        raise SolverError(f"fps must be a positive number, not {shown(fps)}")
+    if frames is not None:
+        if not (is_number(frames) and frames >= 0 and int(frames) == frames):
+            raise SolverError(f"frames must be a whole number that is not negative, not {shown(frames)}")
+        return int(frames)
+    time = 0.0 if seconds is None else seconds
+    if not (is_number(time) and time >= 0.0):
+        raise SolverError(f"seconds must be a number that is not negative, not {shown(time)}")
+    return round(time * fps)
 
 
 def _trajectory(simulation: Simulation, recorded: list[BodyMotion], fps: float) -> Trajectory:

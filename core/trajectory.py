@@ -5,17 +5,21 @@ import io
 import json
 import os
 import zipfile
+import zlib
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import SceneError
+from .errors import SceneError, shown
 from .files import write_whole
 from .report import ContactEvent, Report, event_table
 
 SCHEMA, SCHEMA_VERSION = "topple-trajectory", 1
+# What numpy, zipfile and json raise where a file is not what it should be.
+UNREADABLE = (ValueError, KeyError, TypeError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 STATE_WIDTHS = {"position": 3, "orientation": 4, "linear_velocity": 3, "angular_velocity": 3}
 
 
@@ -46,10 +50,17 @@ class Trajectory:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(str(name) for name in self.names))
-        shapes = {"times": (len(self.times),)}
-        shapes |= {name: (len(self.times), len(self.names), width) for name, width in STATE_WIDTHS.items()}
+        count = np.size(self.times)
+        shapes = {"times": (count,)}
+        shapes |= {name: (count, len(self.names), width) for name, width in STATE_WIDTHS.items()}
         for name, shape in shapes.items():
-            array = np.array(getattr(self, name), dtype=np.float64)  # a copy nobody else can write to
+            value = getattr(self, name)
+            try:
+                array = np.array(value, dtype=np.float64)  # a copy nobody else can write to
+            except (TypeError, ValueError, OverflowError) as error:
+                raise SceneError(
+                    f"the trajectory's {name} is {shown(value)}; give numbers of shape {shape}", field=name
+                ) from error
             if array.shape != shape:
                 raise SceneError(
                     f"the trajectory's {name} has shape {array.shape}, expected {shape}", field=name
@@ -94,22 +105,24 @@ class Trajectory:
             OSError: The file cannot be read.
             SceneError: It is no whole trajectory of this version.
         """
+        content = Path(path).read_bytes()
         try:
-            with np.load(path, allow_pickle=False) as archive:
+            with np.load(io.BytesIO(content), allow_pickle=False) as archive:
                 header = json.loads(str(archive["header"]))
                 arrays = {name: archive[name] for name in ("times", *STATE_WIDTHS)}
-        except (ValueError, KeyError, EOFError, zipfile.BadZipFile, TypeError) as error:
+        except UNREADABLE as error:
             raise SceneError(f"{path} is no whole Topple trajectory; bake it again") from error
         if not isinstance(header, dict) or header.get("schema") != SCHEMA:
             raise SceneError(f"{path} is no Topple trajectory; bake it again")
-        if header.get("version") != SCHEMA_VERSION:
+        version = header.get("version")
+        if version != SCHEMA_VERSION:
             raise SceneError(
-                f"{path} has version {header.get('version')!r}, this Topple reads {SCHEMA_VERSION}; "
+                f"{path} has version {shown(version)}, this Topple reads {SCHEMA_VERSION}; "
                 "update Topple or bake again"
             )
-        return cls(
-            **arrays,
-            names=tuple(header["names"]),
-            report=Report.from_dict(header["report"]),
-            events=tuple(map(ContactEvent.of_values, header.get("events", ()))),
-        )
+        try:
+            names, report = tuple(header["names"]), Report.from_dict(dict(header["report"]))
+            events = tuple(map(ContactEvent.of_values, header.get("events", ())))
+        except UNREADABLE as error:
+            raise SceneError(f"{path} is no whole Topple trajectory; bake it again") from error
+        return cls(**arrays, names=names, report=report, events=events)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
-from ..errors import ShapeError
+from ..errors import ShapeError, shown
 from .hull import Hull, box_hull, build_hull
 from .mass_properties import (
     MassProperties,
@@ -166,7 +166,7 @@ class ConvexHull:
         """
         try:
             self.points = _read_only(points)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise ShapeError("its points are not numbers; give an array of shape (n, 3)") from error
 
     def __repr__(self) -> str:
@@ -206,8 +206,10 @@ class Plane:
         """
         direction = _numbers(normal, "normal", (3,))
         length = float(np.linalg.norm(direction))
-        if length == 0:
-            raise ShapeError("its normal is zero; give the direction that points out of the solid")
+        if not 0.0 < length < np.inf:
+            raise ShapeError(
+                f"its normal has length {length:g}; give the direction that points out of the solid"
+            )
         # One that is unit already keeps its bits, so that saving and loading change nothing.
         self.normal = _read_only(direction if abs(length - 1.0) < 1e-15 else direction / length)
         self.offset = float(_numbers(offset, "offset", ()))
@@ -234,8 +236,9 @@ class Mesh:
         try:
             self.vertices = _read_only(vertices)
             numbers = np.array(triangles)
-            self.triangles = numbers.astype(np.int64)
-        except (TypeError, ValueError) as error:
+            with np.errstate(invalid="ignore"):  # what is no whole number is refused below
+                self.triangles = numbers.astype(np.int64)
+        except (TypeError, ValueError, OverflowError) as error:
             raise ShapeError("its vertices or triangles are not numbers; give two arrays (n, 3)") from error
         if self.vertices.ndim != 2 or self.vertices.shape[1] != 3:
             raise ShapeError(f"its vertices have shape {self.vertices.shape}; give an array (n, 3)")
@@ -277,6 +280,8 @@ class Compound:
         Raises:
             ShapeError: There is no part, or one is not usable.
         """
+        if not isinstance(parts, Iterable):
+            raise ShapeError(f"its parts are {shown(parts)}; give (shape, position, orientation) of each")
         self.parts: tuple[tuple[ConvexSolid | Compound, NDArray[np.float64], NDArray[np.float64]], ...] = (
             tuple(_part(part) for part in parts)
         )
@@ -349,6 +354,8 @@ def shape_from_dict(values: dict[str, Any]) -> Shape:
     Raises:
         ShapeError: The type is unknown or a value is missing or not usable.
     """
+    if not isinstance(values, dict):
+        raise ShapeError(f"one of its shapes is {shown(values)}; give a type and its values")
     makers = {
         "sphere": lambda: Sphere(values["radius"]),
         "box": lambda: Box(values["size"]),
@@ -358,17 +365,22 @@ def shape_from_dict(values: dict[str, Any]) -> Shape:
         "convex_hull": lambda: ConvexHull(values["points"]),
         "plane": lambda: Plane(values["normal"], values["offset"]),
         "mesh": lambda: Mesh(values["vertices"], values["triangles"], two_sided=values.get("two_sided")),
-        "compound": lambda: Compound(
-            [(shape_from_dict(p["shape"]), p["position"], p["orientation"]) for p in values["parts"]]
-        ),
+        "compound": lambda: Compound(_parts_from_dicts(values["parts"])),
     }
-    maker = makers.get(values.get("type", ""))
+    maker = makers.get(str(values.get("type", "")))
     if maker is None:
-        raise ShapeError(f"its shape type {values.get('type')!r} is unknown; use one of {', '.join(makers)}")
+        kind = shown(values.get("type"))
+        raise ShapeError(f"its shape type {kind} is unknown; use one of {', '.join(makers)}")
     try:
         return maker()
     except KeyError as error:
         raise ShapeError(f"its {values['type']} has no value {error}; add it") from error
+
+
+def _parts_from_dicts(parts: Any) -> list[tuple[Shape, ArrayLike, ArrayLike]]:
+    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+        raise ShapeError(f"its parts are {shown(parts)}; give a list of shape, position and orientation")
+    return [(shape_from_dict(part["shape"]), part["position"], part["orientation"]) for part in parts]
 
 
 def _part(
@@ -376,14 +388,14 @@ def _part(
 ) -> "tuple[ConvexSolid | Compound, NDArray[np.float64], NDArray[np.float64]]":
     try:
         shape, position, orientation = part
-    except (TypeError, ValueError) as error:
-        raise ShapeError(f"a part of it is {part!r}; give (shape, position, orientation)") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ShapeError(f"a part of it is {shown(part)}; give (shape, position, orientation)") from error
     if not isinstance(shape, Shape) or isinstance(shape, Plane | Mesh):
-        raise ShapeError(f"a part of it is {shape!r}; give a solid shape such as topple.Box")
+        raise ShapeError(f"a part of it is {shown(shape)}; give a solid shape such as topple.Box")
     quaternion = _numbers(orientation, "part's orientation", (4,))
     length = float(np.linalg.norm(quaternion))
-    if length == 0.0:
-        raise ShapeError("a part's orientation is zero; the identity is (1, 0, 0, 0)")
+    if not 0.0 < length < np.inf:
+        raise ShapeError(f"a part's orientation has length {length:g}; the identity is (1, 0, 0, 0)")
     # One that is unit already keeps its bits, so that saving and loading change nothing.
     quaternion = quaternion if abs(length - 1.0) < 1e-15 else quaternion / length
     return shape, _read_only(_numbers(position, "part's position", (3,))), _read_only(quaternion)
@@ -393,17 +405,17 @@ def _numbers(value: ArrayLike, name: str, shape: tuple[int, ...]) -> NDArray[np.
     wanted = f"{shape[0]} numbers" if shape else "one number"
     try:
         array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ShapeError(f"its {name} is {value!r}; give {wanted}") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ShapeError(f"its {name} is {shown(value)}; give {wanted}") from error
     if array.shape != shape or not np.isfinite(array).all():
-        raise ShapeError(f"its {name} is {value!r}; give {wanted}, finite")
+        raise ShapeError(f"its {name} is {shown(value)}; give {wanted}, finite")
     return array
 
 
 def _positive(value: ArrayLike, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
     array = _numbers(value, name, shape)
     if not (array > 0).all():
-        raise ShapeError(f"its {name} is {value!r} m; make every extent greater than zero")
+        raise ShapeError(f"its {name} is {shown(value)} m; make every extent greater than zero")
     return _read_only(array)
 
 

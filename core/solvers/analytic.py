@@ -24,7 +24,7 @@ from ..dynamics.forces import AppliedForces
 from ..dynamics.integrators import IntegratorName
 from ..dynamics.kinematic import KinematicPaths
 from ..dynamics.motion import update_all_derived
-from ..errors import SolverError
+from ..errors import SolverError, is_number, shown
 from ..geometry.shape_table import Colliders, MeshTrees, ShapeTable
 from ..report import ContactEvent, EventKind, Stage
 from ..scene import Scene
@@ -98,19 +98,19 @@ class AnalyticSolver:
     def __post_init__(self) -> None:
         for name in ("tolerance", "rtol"):
             value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0.0):
-                raise SolverError(f"AnalyticSolver: {name} must be a positive number, not {value}")
-        if not (math.isfinite(self.contact_radius) and self.contact_radius >= 0.0):
+            if not (is_number(value) and value > 0.0):
+                raise SolverError(f"AnalyticSolver: {name} must be a positive number, not {shown(value)}")
+        radius = self.contact_radius
+        if not (is_number(radius) and radius >= 0.0):
             raise SolverError(
-                f"AnalyticSolver: contact_radius must be zero or a positive number, not {self.contact_radius}"
+                f"AnalyticSolver: contact_radius must be zero or a positive number, not {shown(radius)}"
             )
         choices = {"impact": ImpactModel, "contact": ContactModel, "integrator": IntegratorName}
         for name, options in choices.items():
-            if getattr(self, name) not in get_args(options):
+            value = getattr(self, name)
+            if not (isinstance(value, str) and value in get_args(options)):
                 wanted = ", ".join(map(repr, get_args(options)))
-                raise SolverError(
-                    f"AnalyticSolver: {name} must be one of {wanted}, not {getattr(self, name)!r}"
-                )
+                raise SolverError(f"AnalyticSolver: {name} must be one of {wanted}, not {shown(value)}")
 
 
 def build_pipeline(scene: Scene, settings: AnalyticSolver) -> tuple["AnalyticPipeline", np.ndarray]:

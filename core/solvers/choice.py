@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from ..errors import SolverError
+from ..errors import SolverError, shown
 from .analytic import AnalyticSolver
 from .impulse import ImpulseSolver
 
@@ -18,4 +18,4 @@ def resolve_solver(solver: SolverChoice) -> Solver:
         return ImpulseSolver()
     if solver == "analytic":
         return AnalyticSolver()
-    raise SolverError(f"solver must be 'impulse', 'analytic' or a solver object, not {solver!r}")
+    raise SolverError(f"solver must be 'impulse', 'analytic' or a solver object, not {shown(solver)}")

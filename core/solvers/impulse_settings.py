@@ -1,9 +1,8 @@
 """What can be chosen of the time-stepping solver."""
 
-import math
 from dataclasses import dataclass, field
 
-from ..errors import SolverError
+from ..errors import SolverError, is_number, shown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,15 +35,16 @@ class ImpulseSolver:
     def __post_init__(self) -> None:
         for name in ("time_step", "tolerance"):
             value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0.0):
-                raise SolverError(f"ImpulseSolver: {name} must be a positive number, not {value}")
-        if self.event_impulse is not None and not self.event_impulse >= 0.0:
+            if not (is_number(value) and value > 0.0):
+                raise SolverError(f"ImpulseSolver: {name} must be a positive number, not {shown(value)}")
+        impulse, threads, most = self.event_impulse, self.threads, self.max_iterations
+        if impulse is not None and not (is_number(impulse) and impulse >= 0.0):
             raise SolverError(
-                f"ImpulseSolver: event_impulse must be None or not negative, not {self.event_impulse}"
+                f"ImpulseSolver: event_impulse must be None or not negative, not {shown(impulse)}"
             )
-        if self.threads is not None and not (isinstance(self.threads, int) and self.threads >= 1):
+        if threads is not None and not (isinstance(threads, int) and threads >= 1):
             raise SolverError(
-                f"ImpulseSolver: threads must be None or a whole number from 1 on, not {self.threads}"
+                f"ImpulseSolver: threads must be None or a whole number from 1 on, not {shown(threads)}"
             )
-        if self.max_iterations < 1:
-            raise SolverError(f"ImpulseSolver: max_iterations must be at least 1, not {self.max_iterations}")
+        if not (is_number(most) and most >= 1):
+            raise SolverError(f"ImpulseSolver: max_iterations must be at least 1, not {shown(most)}")

@@ -1,11 +1,13 @@
-"""Any two shapes at any poses: finite answers, unit normals, and no endless loop."""
+"""Any two shapes at any poses: finite answers, unit normals, no endless loop. And files of any content."""
 
+import json
 import math
 
 import numpy as np
 import topple
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scenes.anything import any_scene
 
 lengths = st.floats(1e-3, 1e3)
 numbers = st.floats(-1e3, 1e3)
@@ -33,3 +35,44 @@ def test_closest_points_of_anything(one, pose_one, other, pose_other):
     size = max(np.abs(found.point_a).max(), np.abs(found.point_b).max(), 1e3)
     gap = found.point_a - found.point_b - found.separation * found.normal
     assert np.abs(gap).max() <= 1e-9 * size
+
+
+def places(document, path=()):
+    """The path to each value of a document."""
+    items = document.items() if isinstance(document, dict) else enumerate(document)
+    for key, value in items:
+        yield (*path, key)
+        if isinstance(value, dict | list):
+            yield from places(value, (*path, key))
+
+
+def with_value(document, path, value):
+    """A copy of a document with another value at a path."""
+    if not path:
+        return value
+    copy = document.copy()
+    copy[path[0]] = with_value(document[path[0]], path[1:], value)
+    return copy
+
+
+odd_values = st.one_of(
+    st.sampled_from([None, True, "", "x", [], {}, [1, 2, 3], [["x"]], {"type": "box"}, 2**70]),
+    st.floats(),
+)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 19), value=odd_values, choice=st.integers(0))
+def test_a_scene_file_with_anything_in_it(seed, value, choice, tmp_path_factory):
+    """It is read, or refused in one sentence."""
+    path = tmp_path_factory.getbasetemp() / "any.json"
+    any_scene(seed)[0].save(path)
+    document = json.loads(path.read_text())
+    where = [place for place in places(document) if len(place) <= 3 or choice % 2]
+    path.write_text(json.dumps(with_value(document, where[choice % len(where)], value)))
+    refusal = None
+    try:
+        topple.Scene.load(path)
+    except topple.ToppleError as error:
+        refusal = str(error)
+    assert refusal is None or ("\n" not in refusal and 20 < len(refusal) < 300)

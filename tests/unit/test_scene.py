@@ -217,6 +217,14 @@ def edited(tmp_path, edit) -> Scene:
         (lambda d: d["bodies"][2].pop("name"), "name"),
         (lambda d: d["bodies"][2]["shape"].update(radius=0), "body 'ball': its radius"),
         (lambda d: d["bodies"][2].update(name="floor"), "body 'floor': the scene already"),
+        (lambda d: d.update(bodies=3), "bodies is 3; give a list"),
+        (lambda d: d["bodies"].append(7), "every body needs a name"),
+        (lambda d: d["bodies"][2].update(shape=7), "every body needs"),
+        (lambda d: d["bodies"][2]["shape"].update(type=["box"]), "body 'ball': its shape type"),
+        (lambda d: d.update(forces=7), "forces is 7; give a list"),
+        (lambda d: d.update(forces=[7]), "a force has no type"),
+        (lambda d: d.update(ignored=["ball"]), "ignored has 'ball'; give pairs of names"),
+        (lambda d: d.update(ignored=[["ball"]]), "ignored has .*; give pairs of names"),
     ],
 )
 def test_edited_files_are_refused(tmp_path, edit, reason):

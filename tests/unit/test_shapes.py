@@ -89,7 +89,7 @@ def test_bad_shape_descriptions(values, reason):
         ([], "without parts"),
         ([(Plane((0, 0, 1), 0), (0, 0, 0), (1, 0, 0, 0))], "solid shape"),
         ([(Sphere(1), (0, 0, 0))], "shape, position, orientation"),
-        ([(Sphere(1), (0, 0, 0), (0, 0, 0, 0))], "orientation is zero"),
+        ([(Sphere(1), (0, 0, 0), (0, 0, 0, 0))], "orientation has length 0"),
         ([(Sphere(1), (0, np.nan, 0), (1, 0, 0, 0))], "position"),
     ],
 )

@@ -90,13 +90,47 @@ def test_a_file_cut_short_is_refused(tmp_path):
         Trajectory.load(tmp_path / "x.npz")
 
 
-def test_another_version_is_refused_by_number(tmp_path):
-    make().save(tmp_path / "x.npz")
-    with np.load(tmp_path / "x.npz") as archive:
+def edited(path, **changes):
+    """A saved trajectory's file with other values in its header, or other arrays."""
+    make().save(path)
+    with np.load(path) as archive:
         values = dict(archive)
-    header = json.loads(str(values["header"]))
-    values["header"] = np.array(json.dumps({**header, "version": 99}))
-    np.savez(tmp_path / "x.npz", **values)
+    arrays = {name: changes.pop(name) for name in list(changes) if name in values}
+    header = {**json.loads(str(values["header"])), **changes}
+    np.savez(path, **{**values, "header": np.array(json.dumps(header)), **arrays})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"names": None}, {"names": ["a"]}, {"report": 3}, {"report": {"warmth": 1}}, {"events": [[1, 2]]},
+        {"events": 3}, {"times": np.array(3.0)}, {"times": np.array("x")}, {"position": np.array("x")},
+        {"header": np.array("{")}, {"header": np.array("3")},
+    ],
+)  # fmt: skip
+def test_files_of_other_content_are_refused(tmp_path, changes):
+    edited(tmp_path / "x.npz", **changes)
+    with pytest.raises(SceneError, match="trajectory"):
+        Trajectory.load(tmp_path / "x.npz")
+
+
+def test_a_file_with_wrong_bytes_is_refused(tmp_path):
+    """Wherever a byte is wrong: or it is of no consequence."""
+    make().save(tmp_path / "x.npz")
+    whole = (tmp_path / "x.npz").read_bytes()
+    refused = 0
+    for place in range(0, len(whole), 7):
+        wrong = bytes([whole[place] ^ 0x55])
+        (tmp_path / "x.npz").write_bytes(whole[:place] + wrong + whole[place + 1 :])
+        try:
+            assert Trajectory.load(tmp_path / "x.npz").state_hash == make().state_hash
+        except SceneError:
+            refused += 1
+    assert refused > 100
+
+
+def test_another_version_is_refused_by_number(tmp_path):
+    edited(tmp_path / "x.npz", version=99)
     with pytest.raises(SceneError, match="version 99"):
         Trajectory.load(tmp_path / "x.npz")
 
