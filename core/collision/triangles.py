@@ -26,8 +26,9 @@ UPRIGHT = 1.0 - 0.5 * LEAN_TOLERANCE**2  # cosine of a normal that leans by less
 SAME_HEIGHT = 1e-5  # corners whose heights differ by less of the side's length touch together
 # How far beyond a side in a valley a triangle still has contacts, in parts of their height over its plane or
 # depth below it: tan(bend / 2) or more, so that what is under neither slope has one of them; and so far that
-# what comes along the other slope is seen before it is there.
-BEYOND, BEYOND_OF_BEND = 2.0, 5.0
+# what comes along the other slope is seen before it is there: it may be in that by the tolerance, and so at
+# no height over this one (NO_HEIGHT, in parts of the size of both).
+BEYOND, BEYOND_OF_BEND, NO_HEIGHT = 2.0, 5.0, 1e-3
 # A contact that gets the triangle's normal against its own must not be deeper than this part of the
 # body's size, or than so many times the depth along its own: a body that lies over a sheet's border is not
 # pushed off sideways.
@@ -81,7 +82,7 @@ def _belongs(shapes, s, p, height, back, size):
             if back == 1:
                 ridge, valley = valley, ridge
             beyond = min(BEYOND, BEYOND_OF_BEND * valley) if ridge == 0.0 else 0.0
-            if room < -1e-6 * size - beyond * abs(height):
+            if room < -1e-6 * size - beyond * (abs(height) + NO_HEIGHT * size):
                 return False
     return True
 

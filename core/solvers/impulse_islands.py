@@ -230,7 +230,7 @@ def sweep_islands(
         heap = last - first > LARGE and loops > LOOPS
         if heap and equilibrium.far > 0.0:
             calm = may_settle(masses.bound, contacts, islands, island, gravity_speed, plan, solve)
-        squeezed = is_squeezed(contacts, solve.gap, islands, island, tolerance)
+        squeezed = is_squeezed(contacts, rows, solve.gap, islands, island, tolerance, mean)
         if calm and not squeezed:
             continue
         settled = SETTLED * tolerance

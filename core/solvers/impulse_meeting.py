@@ -225,6 +225,8 @@ def begin_with(masses, contacts, rows, c, h, plan):
     separation = vec3.dot(n_start, apart)
     slip = vec3.subtract(apart, vec3.scale(n_start, separation))
     _move_contact(contacts, rows, c, n_start, arm_a, arm_b, slip, contact_share(contacts, c, 0.0, 0.0))
+    # What faces the other where they meet can be behind it before: they are beside each other, not in.
+    separation = max(separation, min(contacts.separation[c], 0.0))
     rows.gap[c] += separation - contacts.separation[c]
     contacts.separation[c], contacts.meets[c] = separation, 0.0
     rows.K_nn[c] = normal_response(masses, contacts, c)

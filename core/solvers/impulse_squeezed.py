@@ -44,11 +44,20 @@ def _is_in_fixed(contacts, gap, islands, c, depth):
 
 
 @inner
-def is_squeezed(contacts, gap, islands, island, tolerance):
-    """Whether an island is so deep in a body that no force moves that it has no room: nothing solves it."""
+def is_squeezed(contacts, rows, gap, islands, island, tolerance, mean):
+    """Whether an island is so deep in a body that no force moves that it has no room: nothing solves it.
+
+    Args:
+        gap: Gaps before arms rotate [m], shape (c,).
+        mean: Planned mean velocities, shape (bodies, 6).
+    """
     for i in range(islands.start[island], islands.start[island + 1]):
-        if _is_in_fixed(contacts, gap, islands, islands.order[i], SQUEEZED * tolerance):
-            return True
+        c = islands.order[i]
+        if _is_in_fixed(contacts, gap, islands, c, SQUEEZED * tolerance):
+            # Where a contact was moved to a collision, what opens after that is followed back before it.
+            opens = vec3.dot(vec3.load(contacts.normal, c), relative_velocity(mean, contacts, c)) > 0.0
+            if not (opens and rows.slot[c] < 0):
+                return True
     return False
 
 

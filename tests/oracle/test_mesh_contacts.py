@@ -50,3 +50,22 @@ def test_deepest_contact_is_the_closest_point(two_sided, sink):
             expected = closest.separation - sink * closest.normal[2]  # or deeper, by what is as close
             assert len(found.separation) > 0, (solid, place, turned)
             assert expected - 0.2 * sink - 1e-6 <= found.separation.min() <= expected + 1e-6
+
+
+@pytest.mark.parametrize("bend", [0.5, 0.9, 1.3])
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_what_is_in_one_slope_stands_on_the_other(bend, side):
+    """A tip that is in one slope of a valley by less than the tolerance: at no height over the other one."""
+    lean, depth = 0.5 * bend, 5e-5
+    up = np.tan(lean)
+    rim = [[-1, -1, up], [-1, 1, up], [0, -1, 0], [0, 1, 0], [1, -1, up], [1, 1, up]]
+    mesh = topple.Mesh(rim, [[0, 2, 1], [2, 3, 1], [2, 4, 3], [4, 5, 3]])
+    tip = topple.ConvexHull(0.1 * np.array([[0, 0, 0], [-1, -1, 3], [1, -1, 3], [1, 1, 3], [-1, 1, 3]]))
+    normal = np.array([[np.sin(lean), 0, np.cos(lean)], [-np.sin(lean), 0, np.cos(lean)]])  # left, right
+    heights = np.array([0.0, -depth])[:: int(side)]
+    x, z = np.linalg.solve(normal[:, [0, 2]], heights)
+    assert np.sign(x) == side
+    found = topple.contacts(tip, ([x, 0.2, z], AT_HOME[1]), mesh, AT_HOME, margin=MARGIN)
+    for n, height in zip(normal, heights, strict=True):
+        upright = np.abs(found.normal @ n - 1.0) < 1e-9
+        assert np.abs(found.separation[upright] - height).min() < 1e-9

@@ -1,6 +1,6 @@
 """What must be so in any scene: nothing in anything, no energy made, the same bits whoever computes them.
 
-A dozen random scenes at each run; `--scale 20` tries twenty times as many.
+A dozen random scenes at each run and those that were wrong once; `--scale 20` tries twenty times as many.
 """
 
 import dataclasses
@@ -11,9 +11,13 @@ import pytest
 import topple
 from scenes.anything import any_scene
 
+# Of some thousands these once had an island that was not solved, or a body that got into the ground.
+ONCE_WRONG = 1005, 1058, 1384, 1458, 1475, 1561, 3435
+
 
 def pytest_generate_tests(metafunc):
-    metafunc.parametrize("seed", range(12 * metafunc.config.getoption("scale")), scope="module")
+    seeds = [*range(12 * metafunc.config.getoption("scale")), *ONCE_WRONG]
+    metafunc.parametrize("seed", seeds, scope="module")
 
 
 @pytest.fixture(scope="module")
