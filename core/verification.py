@@ -131,12 +131,17 @@ def frame_penetrations(
     all_rotations = rotation_matrices(trajectory.orientation)
     rotations = all_rotations[:, owners]
     low, high = boxes_of(solids, positions, rotations)
-    meets = _may_meet(scene)
-    may_meet = meets[np.ix_(owners, owners)] & (owners[:, None] != owners)
+    free = np.zeros(0, bool)
+    meets = may_meet = np.zeros((0, 0), bool)
     meshes = {i: body.shape for i, body in enumerate(scene.bodies) if isinstance(body.shape, Mesh)}
     known_directions: dict[tuple[int, int], Array] = {}
     found = []
-    for frame in range(len(trajectory.times)):
+    for frame, time in enumerate(trajectory.times):
+        free_now = _are_free(scene, float(time))
+        if not np.array_equal(free, free_now):
+            free = free_now
+            meets = _may_meet(scene, free)
+            may_meet = meets[np.ix_(owners, owners)] & (owners[:, None] != owners)
         placed = PlacedSolids(solids, positions[frame], rotations[frame], known_directions)
         pairs = _close_pairs(low[frame], high[frame])
         deepest = _deepest(placed, pairs[may_meet[pairs[:, 0], pairs[:, 1]]], names)
@@ -171,9 +176,19 @@ def _check_match(scene: Scene, trajectory: Trajectory) -> None:
             )
 
 
-def _may_meet(scene: Scene) -> NDArray[np.bool_]:
+def _are_free(scene: Scene, time: float) -> NDArray[np.bool_]:
+    """Which bodies forces can move at a time [s]: what is animated until its release goes where it is led."""
+    return np.array(
+        [
+            b.kind == "dynamic" or (b.release_time is not None and b.release_time <= time)
+            for b in scene.bodies
+        ],
+        dtype=bool,
+    )
+
+
+def _may_meet(scene: Scene, free: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Pairs that a solver keeps apart: one can move freely, the layers agree, none lets the other pass."""
-    free = np.array([body.is_movable for body in scene.bodies], dtype=bool)
     layers = np.array([body.layers for body in scene.bodies], dtype=np.int64)
     masks = np.array([body.collides_with for body in scene.bodies], dtype=np.int64)
     solid = ~np.array([body.sensor for body in scene.bodies], dtype=bool)

@@ -33,6 +33,9 @@ BEYOND, BEYOND_OF_BEND, NO_HEIGHT = 2.0, 5.0, 1e-3
 # body's size, or than so many times the depth along its own: a body that lies over a sheet's border is not
 # pushed off sideways.
 SHALLOW, NEARLY_AS_DEEP = 0.02, 2.0
+# Deeper than this part of its size a body is on the side of a sheet to which the way out is shorter. Its
+# middle can be behind the plane of a slope while it lies on that slope's ridge.
+DOUBTFUL = 0.002
 
 
 @inlined
@@ -297,28 +300,42 @@ def collide_triangle(
     face = shapes.face_start[sb]
     distance = shapes.face_distance[face]
     n_local = vec3.load(shapes.face_normal, face)
+    one_sided = shapes.lean[shapes.loop_start[face], 1] < 0.0
     inside = vec3.add(mat3.transform(ra, vec3.load(shapes.inside, sa)), p_ba)
     back = 0
     if vec3.dot(n_local, mat3.transform_transposed(rb, inside)) < distance:
-        if shapes.lean[shapes.loop_start[face], 1] < 0.0:  # one-sided: a body behind it is none of its own
+        if one_sided:  # a body behind it is none of its own
             return
         back, n_local, distance = 1, vec3.scale(n_local, -1.0), -distance
     normal = mat3.transform(rb, n_local)
     rounding = (shapes.radius[sa], 0.0)
     lowest = _lowest(shapes, sa, ra, p_ba, normal, rounding[0])
     height = vec3.dot(normal, lowest) - distance
-    if height > margin:
-        return
-    room = _room(shapes, sb, mat3.transform_transposed(rb, lowest))
-    n, separation, p_a = normal, height, lowest
-    is_own, shallow = True, -SHALLOW * shapes.bound[sa]
-    least = shallow
-    # Deep below it lies what is beyond the triangle, too: a large body whose centre is behind its plane.
-    if room < max(-height, 0.0) or height < shallow:
+    apart, n, core = 0.0, normal, lowest
+    is_doubtful = height < -DOUBTFUL * shapes.bound[sa] and margin < 1e300 and not one_sided
+    if is_doubtful:
         apart, n, core = separate_cores(
             shapes, sa, ra, p_ba, sb, rb, (axis[0], axis[1], axis[2]), normal, size, witness, simplex,
             polytope,
         )  # fmt: skip
+        if vec3.dot(n, normal) < 0.0:
+            back, n_local, distance = 1 - back, vec3.scale(n_local, -1.0), -distance
+            normal = vec3.scale(normal, -1.0)
+            lowest = _lowest(shapes, sa, ra, p_ba, normal, rounding[0])
+            height = vec3.dot(normal, lowest) - distance
+    if height > margin:
+        return
+    room = _room(shapes, sb, mat3.transform_transposed(rb, lowest))
+    separation, p_a = height, lowest
+    is_own, shallow = True, -SHALLOW * shapes.bound[sa]
+    least = shallow
+    # Deep below it lies what is beyond the triangle, too: a large body whose centre is behind its plane.
+    if room < max(-height, 0.0) or height < shallow:
+        if not is_doubtful:
+            apart, n, core = separate_cores(
+                shapes, sa, ra, p_ba, sb, rb, (axis[0], axis[1], axis[2]), normal, size, witness, simplex,
+                polytope,
+            )  # fmt: skip
         axis[0], axis[1], axis[2] = n
         separation = apart - rounding[0]
         # A corner deeper than the two are passes by the triangle, below its plane.
@@ -344,6 +361,8 @@ def collide_triangle(
                 n, is_own = mat3.transform(rb, across), False
                 p_a = _lowest(shapes, sa, ra, p_ba, n, rounding[0])
                 separation = vec3.dot(n, p_a) - _top(shapes, sb, across)
+    else:
+        n = normal
     note_deepest(deepest, separation, n, p_a)
     cosine = vec3.dot(n, normal)
     # Whether the lowest point of a lies over the triangle, or over another.

@@ -69,3 +69,25 @@ def test_what_is_in_one_slope_stands_on_the_other(bend, side):
     for n, height in zip(normal, heights, strict=True):
         upright = np.abs(found.normal @ n - 1.0) < 1e-9
         assert np.abs(found.separation[upright] - height).min() < 1e-9
+
+
+def test_what_lies_on_a_ridge_is_on_its_upper_side():
+    """A thin body along one slope, with its tip over the other: its middle is behind that slope's plane."""
+    lean = 0.15
+    rim = [[-3, -3, -3 * np.tan(lean)], [-3, 3, -3 * np.tan(lean)], [0, -3, 0], [0, 3, 0],
+           [3, -3, -3 * np.tan(lean)], [3, 3, -3 * np.tan(lean)]]  # fmt: skip
+    mesh = topple.Mesh(rim, [[0, 2, 1], [2, 3, 1], [2, 4, 3], [4, 5, 3]])
+    along, up = np.array([np.cos(lean), 0, np.sin(lean)]), np.array([-np.sin(lean), 0, np.cos(lean)])
+    across = np.array([0, 1, 0])
+    corners = [
+        -2.0 * along + 0.5 * across,
+        -2.0 * along - 0.5 * across,
+        -2.0 * along + 0.05 * up,
+        0.05 * along,
+    ]
+    found = topple.contacts(
+        topple.ConvexHull(np.array(corners)), (1e-5 * up, AT_HOME[1]), mesh, AT_HOME, margin=MARGIN
+    )
+    assert len(found.separation) >= 3
+    assert (found.normal[:, 2] > 0.9).all()
+    assert (np.abs(found.separation) < MARGIN).all()

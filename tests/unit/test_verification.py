@@ -251,9 +251,17 @@ def test_deepest_of_many_pairs_is_found():
 def test_pairs_that_no_solver_could_move_are_left_out():
     wall = Body("wall", Box((1, 1, 1)), kind="static")
     assert depth_of(wall, Body("arm", Box((1, 1, 1)), kind="kinematic")) == 0
-    assert depth_of(wall, Body("arm", Box((1, 1, 1)), kind="kinematic", release_time=1)) == pytest.approx(1)
+    assert depth_of(wall, Body("arm", Box((1, 1, 1)), kind="kinematic", release_time=1)) == 0
     ghost = Body("ghost", Box((1, 1, 1)), layers=2, collides_with=2)
     assert depth_of(wall, ghost) == 0
+
+
+def test_what_is_animated_is_looked_at_from_its_release_on():
+    arm = Body("arm", Box((1, 1, 1)), kind="kinematic", release_time=1.5 / 24)
+    scene = Scene(bodies=[Body("wall", Box((1, 1, 1)), kind="static"), arm])
+    report = verify(scene, still(scene, 3))
+    assert [found["frame"] for found in report.unresolved] == [2, 3]
+    assert report.max_penetration == pytest.approx(1)
 
 
 def test_clean_scene_has_a_clean_report():
