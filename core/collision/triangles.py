@@ -33,8 +33,8 @@ BEYOND, BEYOND_OF_BEND, NO_HEIGHT = 2.0, 5.0, 1e-3
 # body's size, or than so many times the depth along its own: a body that lies over a sheet's border is not
 # pushed off sideways.
 SHALLOW, NEARLY_AS_DEEP = 0.02, 2.0
-# Deeper than this part of its size a body is on the side of a sheet to which the way out is shorter. Its
-# middle can be behind the plane of a slope while it lies on that slope's ridge.
+# Deeper than this part of its size, or than the margin, a body is on the side of a sheet to which the way out
+# is shorter. Its middle can be behind the plane of a slope while it lies on that slope's ridge.
 DOUBTFUL = 0.002
 
 
@@ -312,7 +312,8 @@ def collide_triangle(
     lowest = _lowest(shapes, sa, ra, p_ba, normal, rounding[0])
     height = vec3.dot(normal, lowest) - distance
     apart, n, core = 0.0, normal, lowest
-    is_doubtful = height < -DOUBTFUL * shapes.bound[sa] and margin < 1e300 and not one_sided
+    doubtful = min(DOUBTFUL * shapes.bound[sa], margin)
+    is_doubtful = height < -doubtful and margin < 1e300 and not one_sided
     if is_doubtful:
         apart, n, core = separate_cores(
             shapes, sa, ra, p_ba, sb, rb, (axis[0], axis[1], axis[2]), normal, size, witness, simplex,
