@@ -71,7 +71,8 @@ def test_what_is_in_one_slope_stands_on_the_other(bend, side):
         assert np.abs(found.separation[upright] - height).min() < 1e-9
 
 
-def test_what_lies_on_a_ridge_is_on_its_upper_side():
+@pytest.mark.parametrize("over", [2e-3, 2e-2, 0.1])
+def test_what_lies_on_a_ridge_is_on_its_upper_side(over):
     """A thin body along one slope, with its tip over the other: its middle is behind that slope's plane."""
     lean = 0.15
     rim = [[-3, -3, -3 * np.tan(lean)], [-3, 3, -3 * np.tan(lean)], [0, -3, 0], [0, 3, 0],
@@ -83,7 +84,7 @@ def test_what_lies_on_a_ridge_is_on_its_upper_side():
         -2.0 * along + 0.5 * across,
         -2.0 * along - 0.5 * across,
         -2.0 * along + 0.05 * up,
-        0.05 * along,
+        over * along,
     ]
     found = topple.contacts(
         topple.ConvexHull(np.array(corners)), (1e-5 * up, AT_HOME[1]), mesh, AT_HOME, margin=MARGIN
