@@ -15,7 +15,7 @@ from ..jit import inner, kernel
 from .body_state import BodyModel, BodyState
 from .driven_bodies import PARTS, body_rates, carry_body, copy_state, free_acceleration, place_body
 from .forces import ForceTable, add_wrenches
-from .integrators import LEAST_ERROR, LONGER, SAFE, SHORTER, SMALLEST_PART
+from .integrators import LEAST_ERROR, LONGER, MOST_TRIALS, SAFE, SHORTER, SMALLEST_PART
 
 STAGES, ORDER = 12, 8  # of DOP853; the order is that of its error
 
@@ -137,11 +137,14 @@ def integrate_forced(forced, method, begin, since, piece, last, applied, y, scra
         last: The last moment at which forces are what they are at `begin` [s]: a thruster ends where a piece
             does, and acts until then, whatever the rounding.
         applied: Whether the forces of the table act.
+
+    Returns:
+        In how many steps; none where forces change too fast to be followed.
     """
     stage, K, stages = scratch.stage, scratch.K, method.B.shape[0]
-    done, step, shortest = 0.0, piece, SMALLEST_PART * piece
+    done, step, shortest, count = 0.0, piece, SMALLEST_PART * piece, 0
     _rates(forced, y, since, min(begin, last), applied, scratch, K[0])
-    while True:
+    for _ in range(MOST_TRIALS):
         step = min(step, piece - done)
         for s in range(1, stages):
             way = done + method.C[s] * step
@@ -152,11 +155,12 @@ def integrate_forced(forced, method, begin, since, piece, last, applied, y, scra
         _rates(forced, stage, since + way, min(begin + way, last), applied, scratch, K[stages])
         error, ends = _error(y, stage, step, method, forced.allowed, K), step >= piece - done
         if not error > 1.0 or step <= shortest:  # what is no number is told after the step
-            done = way
+            done, count = way, count + 1
             for k in range(y.shape[0]):
                 for x in range(13):
                     y[k, x], K[0, k, x] = stage[k, x], K[stages, k, x]
             if ends:
-                return
+                return count
         change = SAFE * max(error, LEAST_ERROR) ** (-1.0 / ORDER)
         step = max(step * min(LONGER, max(SHORTER, change)), shortest)
+    return 0

@@ -46,6 +46,7 @@ class Piece(NamedTuple):
 
 
 SMALLEST_PART = 2.0**-30  # of a step that is tried at least before it is taken as it is
+MOST_TRIALS = 10_000  # in a step: what asks for more does not end
 # The next step is so much of the one whose error would be as large as allowed, and so many times as long as
 # the last at most and at least; an error counts as so large at least.
 SAFE, LONGER, SHORTER, LEAST_ERROR = 0.9, 4.0, 0.2, 1e-10
@@ -78,7 +79,8 @@ def integrate(
             depend on the directions of the axes.
 
     Raises:
-        SolverError: The method is not known, or no part of the step has a solution by backward Euler.
+        SolverError: The method is not known, no part of the step has a solution by backward Euler, or f
+            changes so fast that MOST_TRIALS are not enough.
     """
     if method not in get_args(IntegratorName):
         raise SolverError(f"integrator must be one of {', '.join(get_args(IntegratorName))}, not {method!r}")
@@ -208,7 +210,7 @@ def _controlled(
 ) -> Array:  # fmt: skip
     """Steps whose error, in parts of what is allowed, is at most 1, as long as that permits."""
     end, step, k1 = t + h, h, f(t, y)
-    while True:
+    for _ in range(MOST_TRIALS):
         step = min(step, end - t)
         new, error, k_new, at = trial(
             f, t, y, step, k1, lambda new, y=y: atol + rtol * np.maximum(size(y), size(new))
@@ -221,6 +223,9 @@ def _controlled(
             k1 = f(t, y) if k_new is None else k_new
         change = SAFE * max(error, LEAST_ERROR) ** (-1.0 / order)
         step = max(step * min(LONGER, max(SHORTER, change)), shortest)
+    raise SolverError(
+        f"forces change too fast to be followed at {t:.6g} s; soften springs, or smooth functions of time"
+    )
 
 
 ADAPTIVE = {"adaptive": (_doubled, 5), "dop853": (_dormand_prince, 8)}  # and the order of their errors

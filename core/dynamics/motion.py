@@ -55,6 +55,7 @@ ENERGY_SLACK = 1.01  # rotational energy may rise by one in a hundred before it 
 
 
 WILD_TURN = 2.0  # [rad] a step; see `spin_steadily`
+WHOLE = 12  # column of a plan's drive
 LEAST_TURN = 0.01  # [rad] a step: what a torque does to a body that turns by less is linear in it
 
 
@@ -67,7 +68,8 @@ class MotionPlan(NamedTuple):
     spin: Mean angular velocity of free motion.
     force, torque: By what lasting contacts changed the linear and angular momentum in the last step.
     drive: What applied forces add to `mean` (6), to the velocity (3) and to the angular momentum (3) at the
-        end of the step; no rows where a scene has no such forces. See `impulse_forces`.
+        end of the step; no rows where a scene has no such forces. Of a body that turns far, WHOLE is set, and
+        its angular mean is all that it turns by. See `impulse_forces`.
     driven: Mean angular velocity if they do so again, of bodies that turn far; zero of others.
     collided: Bodies that collide in the step, whose momentum is not that which they turned with before.
     due: Bodies to be planned next: all, unless only some were moved since.
@@ -80,7 +82,7 @@ class MotionPlan(NamedTuple):
     spin: np.ndarray  # [rad/s] (n, 3)
     force: np.ndarray  # [kg m/s] (n, 3)
     torque: np.ndarray  # [kg m^2/s] (n, 3)
-    drive: np.ndarray  # [m/s, rad/s, m/s, kg m^2/s] (n, 12) or (0, 12)
+    drive: np.ndarray  # [m/s, rad/s, m/s, kg m^2/s, -] (n, 13) or (0, 13)
     driven: np.ndarray  # [rad/s] (n, 3)
     collided: np.ndarray  # (n,)
     due: np.ndarray  # (n,)
@@ -90,7 +92,7 @@ def empty_plan(n: int, has_forces: bool = False) -> MotionPlan:
     """A plan for n bodies, in a scene that may have applied forces."""
     start, mean, change, end_minus_mean = (np.zeros((n, 6)) for _ in range(4))
     spin, force, torque, driven = (np.zeros((n, 3)) for _ in range(4))
-    drive = np.zeros((n if has_forces else 0, 12))
+    drive = np.zeros((n if has_forces else 0, 13))
     return MotionPlan(
         start, mean, change, end_minus_mean, spin, force, torque, drive, driven,
         collided=np.zeros(n, np.bool_), due=np.ones(n, np.bool_),
@@ -163,6 +165,10 @@ def _add_drive(state, plan, i):
     drive, knows_contacts = plan.drive[i], is_driven(plan, i)
     turned = mat3.transform(mat3.load(state.inv_I, i), (drive[9], drive[10], drive[11]))
     for k in range(3):
+        if drive[WHOLE]:
+            plan.mean[i, 3 + k] -= plan.spin[i, k]
+            plan.end_minus_mean[i, 3 + k] += plan.spin[i, k]
+            plan.spin[i, k] = 0.0
         plan.spin[i, k] += drive[3 + k]
         if knows_contacts:
             plan.driven[i, k] += drive[3 + k]
@@ -296,6 +302,14 @@ def _is_steady(plan, i):
     return mean[3] == start[3] and mean[4] == start[4] and mean[5] == start[5]
 
 
+@inlined
+def _without_drive(plan, i, w):
+    """Mean angular velocity less what applied forces add; none where they have given all of it."""
+    drive = plan.drive[i, 3], plan.drive[i, 4], plan.drive[i, 5]
+    is_touched = w[0] != plan.spin[i, 0] or w[1] != plan.spin[i, 1] or w[2] != plan.spin[i, 2]
+    return w if plan.drive[i, WHOLE] and is_touched else vec3.subtract(w, drive)
+
+
 @inner
 def move_some_bodies(model, state, plan, gravity, h, first, last):
     """Move bodies by their mean velocities and let gravity and damping act on their momentum.
@@ -319,7 +333,7 @@ def move_some_bodies(model, state, plan, gravity, h, first, last):
             state.q[i, 0], state.q[i, 1], state.q[i, 2], state.q[i, 3] = q
             if model.kind[i] == DYNAMIC and not plan.collided[i]:
                 if plan.drive.shape[0] > 0:  # whose turn goes with a change of L that comes below
-                    w = vec3.subtract(w, (plan.drive[i, 3], plan.drive[i, 4], plan.drive[i, 5]))
+                    w = _without_drive(plan, i, w)
                     q = quat.normalize(quat.multiply(quat.exp(vec3.scale(w, h)), q_start))
                 _keep_spin_energy(model, state, i, q)
         if model.kind[i] == DYNAMIC:

@@ -4,7 +4,6 @@
 to Python.
 """
 
-import math
 from collections.abc import Callable
 from functools import partial
 from time import perf_counter
@@ -53,25 +52,20 @@ from .impulse_memory import memory_of, recall
 from .impulse_pressed import PressedPairs
 from .impulse_progress import (
     BEFORE,
-    BEYOND,
     LEAST_CONTACTS,
     LEAST_PAIRS,
     MOST,
     NOW,
     UNSETTLED,
-    WORST,
     unsettled,
 )
-from .impulse_repair import DEEP, past_contacts, project_positions, repair_scratch
+from .impulse_repair import past_contacts, project_positions, repair_positions, repair_scratch
 from .impulse_rest import count_lost
 from .impulse_settings import ImpulseSolver
 from .impulse_settle import IN_MOTION
 from .impulse_start import forgive_released, preload, start_at_rest
 from .packed_contacts import packed_contacts
 
-REPAIR_ROUNDS = 60
-# What is squeezed cannot be repaired: rounds that took no such part end it, fewer where there is no room.
-REPAIRED, IDLE_ROUNDS, IDLE_WITHOUT_ROOM = 0.95, 6, 1
 PAST, PAST_OF_BODY = 4096, 8  # room for contacts of earlier rounds, and for each body
 LONGEST = 0.1  # s that steps may take at one go: until then nothing stops them
 
@@ -248,10 +242,31 @@ class ImpulsePipeline:
 
         Returns:
             How often.
+
+        Raises:
+            SolverError: Forces are too wild, or the motion is no longer finite.
         """
+        last, end = self.step_length or h, self.time + h
+        self._begin(h)
+        parts = self.drive.parts(self.contacts.body[: self.contact_count], h, last) if self.drive else 1
+        if parts == 1:
+            return self._make(h, most)
+        for _ in range(parts):
+            self._begin(h / parts)
+            self._make(h / parts)
+        self.time = end
+        return 1
+
+    def _begin(self, h: float) -> None:
+        """Look ahead again, if the step is not as long as the last one was."""
         self.may_sleep = self.settings.sleeping and h == self.step_length and self.time > 0.0
         if h != self.step_length:
+            for impulse in (self.broad_phase.pairs.impulse, self.plan.force, self.plan.torque):
+                impulse *= h / (self.step_length or h)  # of forces that last
             self.look_ahead(h)
+
+    def _make(self, h: float, most: int = 1) -> int:
+        """Make a step, or more: as many as were made is returned."""
         if self.time == 0.0:
             start_at_rest(self, h)
         self.log.make_room(len(self.broad_phase.pairs.collider))
@@ -273,7 +288,7 @@ class ImpulsePipeline:
             made = self._stepping.passes
             while self.wake_touched(h):
                 self._look_ahead(h)
-        self.repair_positions(h)
+        repair_positions(self, h)
         self._pace = (perf_counter() - begin) / made
         return made
 
@@ -443,24 +458,6 @@ class ImpulsePipeline:
             self.paths.set_velocities(self.state, self.time, h)
             if self.drive:
                 self.solve.held[self.drive.plan(self.state, self.time, h, self.at_rest, self.plan)] = False
-
-    def repair_positions(self, h: float) -> None:
-        """Project out what the step left too deep."""
-        least, idle, most_idle = math.inf, 0, IDLE_ROUNDS
-        self.past.count[:] = 0
-        for _ in range(REPAIR_ROUNDS):
-            beyond = float(self.depth[BEYOND])
-            idle = 0 if beyond < REPAIRED * least else idle + 1
-            if beyond <= DEEP * self.tolerance or idle > most_idle:
-                break
-            least = min(least, beyond)
-            most_idle = most_idle if self.move_apart(h) else IDLE_WITHOUT_ROOM
-        self.depth[MOST] = max(self.depth[MOST], self.depth[WORST])
-        if self.depth[BEYOND] > self.tolerance:
-            self.pressed.note(
-                self.model.kind, self.contacts, self.contact_count, self.broad_phase.pairs.allowance,
-                self.tolerance, self.time,
-            )  # fmt: skip
 
     def move_apart(self, h: float) -> bool:
         """Move overlapping bodies apart, find the contacts the coming step may then meet; is there room?"""

@@ -10,9 +10,11 @@ more than half a swing a step would answer an error of theirs by up to 1.22 of i
 would drive each other up; CARRIED of them keeps that below 1. What was held at rest is taken to stay so.
 
 Of a collision nothing is known before the step. What the forces would have done otherwise to a body that
-bounced is made up for afterwards, or they would make energy.
+bounced is made up for afterwards, or they would make energy. That is right where they change little: a step
+in which they change much on what touches something is divided.
 """
 
+import math
 from functools import cached_property
 
 import numpy as np
@@ -31,11 +33,12 @@ from ..dynamics.driven_bodies import (
 )
 from ..dynamics.forced_motion import Forced, Method, dop853, forced_scratch, integrate_forced
 from ..dynamics.forces import AppliedForces
-from ..dynamics.integrators import integrate
-from ..dynamics.motion import WILD_TURN, MotionPlan
-from ..forces import Force, UniformField
-from ..jit import kernel
-from ..math3 import mat3, quat, vec3
+from ..dynamics.integrators import Piece, integrate
+from ..dynamics.motion import WHOLE, WILD_TURN, MotionPlan
+from ..errors import SolverError
+from ..forces import Force, UniformField, ViscousDrag
+from ..jit import inner, kernel
+from ..math3 import quat, vec3
 
 CARRIED = 0.8  # part of the last step's contact forces that bends the way: below 1 / 1.22
 MOST_BACK = 0.1  # part of a collision's impulse that may be made up for: there is more where it was slow
@@ -53,8 +56,12 @@ class Drive:
         forces = [force for force in forces if not isinstance(force, UniformField)]
         self.whole = model
         self.rows = np.flatnonzero(AppliedForces(forces, names, model).acts_on)
+        changing = [force for force in forces if not isinstance(force, ViscousDrag)]
+        self.changing = np.flatnonzero(AppliedForces(changing, names, model).acts_on)  # by where a body is
+        self.names = [names[i] for i in self.rows]
+        self.steps = 1  # that forces have to be followed in, in the step planned last
         self.model = BodyModel(*(column[self.rows] for column in model))
-        self.forces = AppliedForces(forces, [names[i] for i in self.rows], self.model)
+        self.forces = AppliedForces(forces, self.names, self.model)
         self.weight = self.model.mass[:, None] * gravity[self.rows]
         self.errors = allowed_errors(self.model, ATOL, tolerance)
 
@@ -84,7 +91,7 @@ class Drive:
             Bodies whose drive is not what it was, indices (k,).
 
         Raises:
-            SolverError: A force is not finite.
+            SolverError: A force is not finite, or they change too fast to be followed.
         """
         for name in _RELEASED:
             getattr(self.model, name)[:] = getattr(self.whole, name)[self.rows]
@@ -95,18 +102,32 @@ class Drive:
         if still.any():
             push, turn = self.forces.wrench(start, time)
             force[still], torque[still] = -push[still], -turn[still]
-        drive, driven = np.zeros((len(self.rows), 12)), np.empty((len(rows), 12))
+        drive, driven, self.steps = np.zeros((len(self.rows), 13)), np.empty((len(rows), 13)), 1
         if len(rows):
             moving = np.flatnonzero(self.model.kind == KINEMATIC)
             forced = Forced(
                 self.forces.table, self.model, start, rows, moving, force, torque, self.errors[rows]
             )
-            ends = [self._end(forced, time, h, applied) for applied in (True, False)]
-            note_drive(start, rows, *ends, h, driven)
+            end, self.steps = self._end(forced, time, h, True)
+            without, _ = self._end(forced, time, h, False)
+            note_drive(start, rows, end, without, h, driven)
             drive[rows] = driven
         changed = self.rows[(drive != plan.drive[self.rows]).any(axis=1)]
         plan.drive[self.rows] = drive
         return changed
+
+    def parts(self, touching: np.ndarray, h: float, last: float) -> int:
+        """In how many parts the step of length h [s] that was planned is to be made.
+
+        In about as many as the forces had to be followed in, where they act on what touches something. They
+        become fewer by and by: with another length of step bodies come to rest anew.
+
+        Args:
+            touching: Bodies that touch something, or may in the step; any shape.
+            last: Length of the step before [s].
+        """
+        parts = max(1 << (self.steps - 1).bit_length(), round(0.5 * h / last))
+        return parts if parts > 1 and np.isin(self.changing, touching).any() else 1
 
     def make_up(
         self,
@@ -148,7 +169,7 @@ class Drive:
             ways, middle = self._after_collision(i, end, since, free), time + h - 0.5 * since
             after, otherwise = (np.array(self.forces.wrench(way, middle)) for way in ways)
             sums[:, self.rows] += since * (after - otherwise)
-            given = self.model.mass[i] * plan.drive[row, 6:9], plan.drive[row, 9:]
+            given = self.model.mass[i] * plan.drive[row, 6:9], plan.drive[row, 9:12]
             excess[:, row] = since * (otherwise[:, i] - np.array(given) / h)
         self._turn_back_less(contacts, hit, collision, state, before, excess, sums)
         model = self.whole
@@ -197,23 +218,35 @@ class Drive:
     def _part_of(self, state: BodyState) -> BodyState:
         return BodyState(*(column[self.rows] for column in state))
 
-    def _end(self, forced: Forced, time: float, h: float, applied: bool) -> np.ndarray:
-        """Where bodies are at the end of a step, y of shape (k, 13), with or without the applied forces."""
+    def _end(self, forced: Forced, time: float, h: float, applied: bool) -> tuple[np.ndarray, int]:
+        """Bodies at the end of a step, y of shape (k, 13), with or without the applied forces.
+
+        And in how many steps of the integrator, less those that begin because a thruster begins or ends.
+        """
+        steps = 1
         y, begin, end = start_vector(forced.start, forced.rows).reshape(-1, 13), time, time + h
         scratch = forced_scratch(forced.start, len(y))
         while begin < end:
             piece_end = min(self.forces.next_change(begin), end) if applied else end
             last = np.nextafter(piece_end, begin)
             if applied and self.forces.functions:
-                y = self._in_python(forced, time, begin, piece_end, y)
+                y, made = self._in_python(forced, time, begin, piece_end, y)
             else:
-                integrate_forced(
+                made = integrate_forced(
                     forced, self.method, begin, begin - time, piece_end - begin, last, applied, y, scratch
                 )
-            begin = piece_end
-        return y
+            if made == 0:
+                wildest = (np.abs(scratch.K[0]) / forced.allowed).max(axis=1).argmax()
+                raise SolverError(
+                    f"forces on '{self.names[forced.rows[wildest]]}' change too fast to be followed at "
+                    f"{begin:.6g} s; soften its springs, or tie them nearer to its centre"
+                )
+            begin, steps = piece_end, steps + made - 1
+        return y, steps
 
-    def _in_python(self, forced: Forced, time: float, begin: float, end: float, y: np.ndarray) -> np.ndarray:
+    def _in_python(
+        self, forced: Forced, time: float, begin: float, end: float, y: np.ndarray
+    ) -> tuple[np.ndarray, int]:
         """`integrate_forced` where functions of Python are among the forces; the step began at `time` [s]."""
         now, a, alpha = copy_state(forced.start), np.empty_like(forced.force), np.empty_like(forced.force)
         rates, none, last = np.empty_like(y), np.zeros(3), np.nextafter(end, begin)
@@ -227,25 +260,38 @@ class Drive:
             write_rates(now, forced.rows, a, turn, rates)
             return rates.ravel().copy()
 
-        return integrate(
-            "dop853", derivative, begin, y.ravel(), end - begin,
-            rtol=np.tile(self.method.relative, len(y)), atol=forced.allowed.ravel(), size=vector_sizes,
-        ).reshape(-1, 13)  # fmt: skip
+        pieces: list[Piece] = []
+        flat = integrate(
+            "dop853", derivative, begin, y.ravel(), end - begin, rtol=np.tile(self.method.relative, len(y)),
+            atol=forced.allowed.ravel(), pieces=pieces, size=vector_sizes,
+        )  # fmt: skip
+        return flat.reshape(-1, 13), len(pieces)
+
+
+@inner
+def _as_often_round(turn, spin):
+    """A rotation vector with as many whole turns added as bring it nearest to another [rad]."""
+    angle = vec3.norm(turn)
+    if angle == 0.0:
+        return turn
+    rounds = math.floor((vec3.dot(spin, turn) / angle - angle) / (2.0 * math.pi) + 0.5)
+    return vec3.scale(turn, 1.0 + 2.0 * math.pi * rounds / angle)
 
 
 @kernel
 def note_drive(start, rows, end, without, h, drive_out):
-    """Write the drive of bodies, (k, 12), from y, (k, 13), at the end of a step with and without forces."""
+    """Write the drive of bodies, (k, 13), from y, (k, 13), at the end of a step with and without forces."""
     for k in range(rows.shape[0]):
         i, a, b = rows[k], end[k], without[k]
-        turn = mat3.transform(mat3.load(start.inv_I, i), (a[10] - b[10], a[11] - b[11], a[12] - b[12]))
-        turn = vec3.scale(turn, 0.5)
-        # Of what turns far in a step one cannot tell how often it has gone round.
-        if h * vec3.norm(vec3.load(start.w, i)) <= WILD_TURN:
-            back = quat.conjugate(quat.load(start.q, i))
-            turn_a = quat.log(quat.multiply(quat.normalize((a[3], a[4], a[5], a[6])), back))
+        back, spin = quat.conjugate(quat.load(start.q, i)), vec3.scale(vec3.load(start.w, i), h)
+        turn = quat.log(quat.multiply(quat.normalize((a[3], a[4], a[5], a[6])), back))
+        is_whole = vec3.norm(spin) > WILD_TURN  # to tell it from free motion's, both had to count whole turns
+        if is_whole:
+            turn = _as_often_round(turn, spin)
+        else:
             turn_b = quat.log(quat.multiply(quat.normalize((b[3], b[4], b[5], b[6])), back))
-            turn = vec3.scale(vec3.subtract(turn_a, turn_b), 1.0 / h)
+            turn = vec3.subtract(turn, turn_b)
+        turn, drive_out[k, WHOLE] = vec3.scale(turn, 1.0 / h), is_whole
         for m in range(3):
             drive_out[k, m], drive_out[k, 3 + m] = (a[m] - b[m]) / h, turn[m]
         for m in range(6):

@@ -7,7 +7,7 @@ added.
 """
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,9 +18,15 @@ from ..jit import inner, kernel
 from ..math3 import mat3, quat, vec3
 from ..tables import scratch_tables
 from .impulse_energy import kinetic_energy, slow_down
-from .impulse_progress import BEYOND, WORST
+from .impulse_progress import BEYOND, MOST, WORST
+
+if TYPE_CHECKING:
+    from .impulse import ImpulsePipeline
 
 DEEP, LEFT = 0.7, 0.25  # what is deeper than this part of the tolerance is repaired, and so much is left
+REPAIR_ROUNDS = 60
+# What is squeezed cannot be repaired: rounds that took no such part end it, fewer where there is no room.
+REPAIRED, IDLE_ROUNDS, IDLE_WITHOUT_ROOM = 0.95, 6, 1
 SWEEPS = 1000  # a light body pinched under a heavy one takes hundreds; it ends when none is left
 # Where there is no room for all the worst stays as deep as it is: so many that took no such part end it, too.
 STUCK, PATIENCE = 0.998, 50
@@ -282,3 +288,21 @@ def project_positions(
         if after + lift > before:
             slow_down(masses, state, i, math.sqrt(max(before - lift, 0.0) / after) if after > 0.0 else 0.0)
     return has_room
+
+
+def repair_positions(pipeline: "ImpulsePipeline", h: float) -> None:
+    """Project out what a step left too deep, and note what cannot be; the coming step is h [s] long."""
+    p = pipeline
+    least, idle, most_idle = math.inf, 0, IDLE_ROUNDS
+    p.past.count[:] = 0
+    for _ in range(REPAIR_ROUNDS):
+        beyond = float(p.depth[BEYOND])
+        idle = 0 if beyond < REPAIRED * least else idle + 1
+        if beyond <= DEEP * p.tolerance or idle > most_idle:
+            break
+        least = min(least, beyond)
+        most_idle = most_idle if p.move_apart(h) else IDLE_WITHOUT_ROOM
+    p.depth[MOST] = max(p.depth[MOST], p.depth[WORST])
+    if p.depth[BEYOND] > p.tolerance:
+        allowance = p.broad_phase.pairs.allowance
+        p.pressed.note(p.model.kind, p.contacts, p.contact_count, allowance, p.tolerance, p.time)

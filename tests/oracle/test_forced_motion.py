@@ -65,8 +65,9 @@ def test_kernel_beside_the_integrator_of_vectors(seed, h, applied):
         without = drive.forces.table
         for column in (without.spring_law, without.thrust, without.drag):
             column[:] = 0.0
-    in_python = drive._in_python(forced, begin, begin, begin + h, y.copy())
+    in_python, steps = drive._in_python(forced, begin, begin, begin + h, y.copy())
     last = np.nextafter(begin + h, begin)
-    integrate_forced(forced, drive.method, begin, 0.0, h, last, applied, y, forced_scratch(start, 5))
+    made = integrate_forced(forced, drive.method, begin, 0.0, h, last, applied, y, forced_scratch(start, 5))
+    assert made == steps
     assert np.abs(y[:, :3]).max() > 1e-3
     np.testing.assert_allclose(y, in_python, rtol=0.0, atol=1e-12 * np.abs(in_python).max())

@@ -106,6 +106,13 @@ def test_function_that_returns_nan_keeps_what_was_computed(end):
     np.testing.assert_allclose(kept.position[:, 0, 0], kept.times, atol=1e-12)
 
 
+def test_spring_too_stiff_to_be_followed(end):
+    """It ends in an error, and does not take a billion steps of the integrator."""
+    spring = topple.Spring(body_a="ball", point_a=(0, 0.05, 0), stiffness=1e17)
+    with pytest.raises(topple.SolverError, match="change too fast to be followed"):
+        end(space(topple.Body("ball", BALL, position=(0.5, 0, 0)), forces=[spring]))
+
+
 def test_function_that_returns_no_vectors(end):
     force = topple.CustomForce(body="ball", function=lambda t, motion: 3.0)
     with pytest.raises(topple.SolverError, match="'ball' returned no"):
