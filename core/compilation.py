@@ -262,7 +262,7 @@ def compile_forces() -> None:
     none, y = np.zeros((len(order), 3)), np.eye(1, 13, 3)
     forced = Forced(forces.table, model, state, rows, rows[:0], none, none.copy(), np.ones((1, 13)))
     integrate_forced(forced, dop853(1.0), 0.0, 0.0, 1.0, 1.0, True, y, forced_scratch(state, 1))
-    note_drive(state, rows, y, y, 1.0, np.empty((1, 13)))
+    note_drive(state, rows, y, y, none, np.zeros(len(order), np.bool_), 1.0, np.empty((1, 13)))
 
 
 def compile_paths() -> None:

@@ -290,6 +290,41 @@ def _beside(count, n, core, scratch):
 
 
 @inner
+def _side(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, simplex, polytope):
+    """The side of a triangle b that a solid a is on: that of its normal (0) or the other (1); none is -1.
+
+    That which its inner point is on. But a thin body on a ridge may have that behind the slope it lies on: of
+    one that reaches far below the plane the side is that on which the two part soonest.
+
+    Returns:
+        back: The side.
+        normal: That points there, world axes.
+        lowest, height: The lowest point of a over that side, and how high it is [m].
+    """
+    face, rounding = shapes.face_start[sb], shapes.radius[sa]
+    n_local, distance = vec3.load(shapes.face_normal, face), shapes.face_distance[face]
+    normal, back = mat3.transform(rb, n_local), 0
+    one_sided = shapes.lean[shapes.loop_start[face], 1] < 0.0
+    inside = vec3.add(mat3.transform(ra, vec3.load(shapes.inside, sa)), p_ba)
+    if vec3.dot(normal, inside) < distance:
+        if one_sided:  # a body behind it is none of its own
+            return -1, normal, inside, 0.0
+        normal, distance, back = vec3.scale(normal, -1.0), -distance, 1
+    lowest = _lowest(shapes, sa, ra, p_ba, normal, rounding)
+    height = vec3.dot(normal, lowest) - distance
+    if height < -min(DOUBTFUL * shapes.bound[sa], margin) and margin < 1e300 and not one_sided:
+        _, n, _ = separate_cores(
+            shapes, sa, ra, p_ba, sb, rb, (axis[0], axis[1], axis[2]), normal, size, witness, simplex,
+            polytope,
+        )  # fmt: skip
+        if vec3.dot(n, normal) < 0.0:
+            normal, distance, back = vec3.scale(normal, -1.0), -distance, 1 - back
+            lowest = _lowest(shapes, sa, ra, p_ba, normal, rounding)
+            height = vec3.dot(normal, lowest) - distance
+    return back, normal, lowest, height
+
+
+@inner
 def collide_triangle(
     shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, manifold, simplex, polytope, deepest
 ):
@@ -297,46 +332,27 @@ def collide_triangle(
 
     With an infinite margin the closest points are given as they are, whichever triangle they belong to.
     """
-    face = shapes.face_start[sb]
-    distance = shapes.face_distance[face]
-    n_local = vec3.load(shapes.face_normal, face)
-    one_sided = shapes.lean[shapes.loop_start[face], 1] < 0.0
-    inside = vec3.add(mat3.transform(ra, vec3.load(shapes.inside, sa)), p_ba)
-    back = 0
-    if vec3.dot(n_local, mat3.transform_transposed(rb, inside)) < distance:
-        if one_sided:  # a body behind it is none of its own
-            return
-        back, n_local, distance = 1, vec3.scale(n_local, -1.0), -distance
-    normal = mat3.transform(rb, n_local)
-    rounding = (shapes.radius[sa], 0.0)
-    lowest = _lowest(shapes, sa, ra, p_ba, normal, rounding[0])
-    height = vec3.dot(normal, lowest) - distance
-    apart, n, core = 0.0, normal, lowest
-    doubtful = min(DOUBTFUL * shapes.bound[sa], margin)
-    is_doubtful = height < -doubtful and margin < 1e300 and not one_sided
-    if is_doubtful:
-        apart, n, core = separate_cores(
-            shapes, sa, ra, p_ba, sb, rb, (axis[0], axis[1], axis[2]), normal, size, witness, simplex,
-            polytope,
-        )  # fmt: skip
-        if vec3.dot(n, normal) < 0.0:
-            back, n_local, distance = 1 - back, vec3.scale(n_local, -1.0), -distance
-            normal = vec3.scale(normal, -1.0)
-            lowest = _lowest(shapes, sa, ra, p_ba, normal, rounding[0])
-            height = vec3.dot(normal, lowest) - distance
-    if height > margin:
+    back, normal, lowest, height = _side(
+        shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, simplex, polytope
+    )
+    if back < 0 or height > margin:
         return
+    face, sign = shapes.face_start[sb], 1.0 - 2.0 * back
+    n_local, distance = (
+        vec3.scale(vec3.load(shapes.face_normal, face), sign),
+        sign * shapes.face_distance[face],
+    )
+    rounding, n = (shapes.radius[sa], 0.0), normal
     room = _room(shapes, sb, mat3.transform_transposed(rb, lowest))
     separation, p_a = height, lowest
     is_own, shallow = True, -SHALLOW * shapes.bound[sa]
     least = shallow
     # Deep below it lies what is beyond the triangle, too: a large body whose centre is behind its plane.
     if room < max(-height, 0.0) or height < shallow:
-        if not is_doubtful:
-            apart, n, core = separate_cores(
-                shapes, sa, ra, p_ba, sb, rb, (axis[0], axis[1], axis[2]), normal, size, witness, simplex,
-                polytope,
-            )  # fmt: skip
+        apart, n, core = separate_cores(
+            shapes, sa, ra, p_ba, sb, rb, (axis[0], axis[1], axis[2]), normal, size, witness, simplex,
+            polytope,
+        )  # fmt: skip
         axis[0], axis[1], axis[2] = n
         separation = apart - rounding[0]
         # A corner deeper than the two are passes by the triangle, below its plane.
@@ -362,8 +378,6 @@ def collide_triangle(
                 n, is_own = mat3.transform(rb, across), False
                 p_a = _lowest(shapes, sa, ra, p_ba, n, rounding[0])
                 separation = vec3.dot(n, p_a) - _top(shapes, sb, across)
-    else:
-        n = normal
     note_deepest(deepest, separation, n, p_a)
     cosine = vec3.dot(n, normal)
     # Whether the lowest point of a lies over the triangle, or over another.

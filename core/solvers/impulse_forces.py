@@ -38,9 +38,13 @@ from ..dynamics.motion import WHOLE, WILD_TURN, MotionPlan
 from ..errors import SolverError
 from ..forces import Force, UniformField, ViscousDrag
 from ..jit import inner, kernel
-from ..math3 import quat, vec3
+from ..math3 import mat3, quat, vec3
 
 CARRIED = 0.8  # part of the last step's contact forces that bends the way: below 1 / 1.22
+FAR_BENT = 1.0  # [rad] a step: what contacts alone would turn so far turns with the forces that they balance
+# What a bounce changes of a spring's momentum by the end of a step, as part of its own: (w t)^2 / 2, .2 where
+# steps are divided. What seems more is no bounce, but what is held that was taken for free.
+CHANGED = 0.5
 MOST_BACK = 0.1  # part of a collision's impulse that may be made up for: there is more where it was slow
 RTOL, ATOL = 1e-8, 1e-10  # error in a step, relative, and [m] of a length
 _RELEASED = "kind", "inv_mass", "inv_inertia"  # of the model, that change when a body is released
@@ -110,7 +114,7 @@ class Drive:
             )
             end, self.steps = self._end(forced, time, h, True)
             without, _ = self._end(forced, time, h, False)
-            note_drive(start, rows, end, without, h, driven)
+            note_drive(start, rows, end, without, torque, still, h, driven)
             drive[rows] = driven
         changed = self.rows[(drive != plan.drive[self.rows]).any(axis=1)]
         plan.drive[self.rows] = drive
@@ -160,6 +164,7 @@ class Drive:
         end, sums = self._part_of(state), np.zeros((2, len(state.c), 3))
         excess = np.zeros_like(sums)  # what the drive added too much up to the collisions
         before = plan.start + plan.change  # velocities there
+        most = CHANGED * _received(contacts.body[hit], collision[hit], len(state.c))
         for i in here.tolist():
             row = self.rows[i]
             free, beyond = before[row].copy(), plan.mean[row] - plan.start[row] - 0.5 * plan.change[row]
@@ -168,7 +173,9 @@ class Drive:
             before[row] -= share * plan.change[row]
             ways, middle = self._after_collision(i, end, since, free), time + h - 0.5 * since
             after, otherwise = (np.array(self.forces.wrench(way, middle)) for way in ways)
-            sums[:, self.rows] += since * (after - otherwise)
+            change = since * (after - otherwise)
+            size = max(np.linalg.norm(change[0, i]), np.linalg.norm(change[1, i]) / self.model.bound[i])
+            sums[:, self.rows] += min(1.0, most[row] / size) * change if size > 0.0 else 0.0
             given = self.model.mass[i] * plan.drive[row, 6:9], plan.drive[row, 9:12]
             excess[:, row] = since * (otherwise[:, i] - np.array(given) / h)
         self._turn_back_less(contacts, hit, collision, state, before, excess, sums)
@@ -279,15 +286,23 @@ def _as_often_round(turn, spin):
 
 
 @kernel
-def note_drive(start, rows, end, without, h, drive_out):
-    """Write the drive of bodies, (k, 13), from y, (k, 13), at the end of a step with and without forces."""
+def note_drive(start, rows, end, without, torque, still, h, drive_out):
+    """Write the drive of bodies, (k, 13), from y, (k, 13), at the end of a step with and without forces.
+
+    Args:
+        torque: Of contacts, by which both were bent [N m], shape (n, 3).
+        still: Bodies that contacts hold at rest against the forces, shape (n,).
+    """
     for k in range(rows.shape[0]):
         i, a, b = rows[k], end[k], without[k]
+        bent = mat3.transform(mat3.load(start.inv_I, i), vec3.scale(vec3.load(torque, i), 0.5 * h * h))
         back, spin = quat.conjugate(quat.load(start.q, i)), vec3.scale(vec3.load(start.w, i), h)
         turn = quat.log(quat.multiply(quat.normalize((a[3], a[4], a[5], a[6])), back))
         is_whole = vec3.norm(spin) > WILD_TURN  # to tell it from free motion's, both had to count whole turns
         if is_whole:
             turn = _as_often_round(turn, spin)
+        elif still[i] or vec3.norm(bent) > FAR_BENT:  # as the plan of the step takes contacts
+            turn = vec3.subtract(turn, vec3.add(spin, bent))
         else:
             turn_b = quat.log(quat.multiply(quat.normalize((b[3], b[4], b[5], b[6])), back))
             turn = vec3.subtract(turn, turn_b)
@@ -308,6 +323,12 @@ def _share_after_collision(free: np.ndarray, beyond: np.ndarray, end: np.ndarray
     jump = end - free
     square = float(jump @ jump)
     return float(np.clip(beyond @ jump / square, 0.0, 1.0)) if square > 0.0 else 0.0
+
+
+def _received(body: np.ndarray, impulse: np.ndarray, count: int) -> np.ndarray:
+    """Sum of the sizes of the impulses (c, 3) that each of so many bodies has received [N s]."""
+    size = np.linalg.norm(impulse, axis=1)
+    return np.bincount(body.ravel(), np.repeat(size, 2), minlength=count)
 
 
 def _turned(inv_I: np.ndarray, L: np.ndarray) -> np.ndarray:
