@@ -297,8 +297,10 @@ def turn_by_collisions(model, state, plan, i, velocity, offset, time, h):
 
 @inlined
 def _is_steady(plan, i):
-    """Whether a body is to keep its angular velocity, to the bit."""
+    """Whether a body that turns is to keep its angular velocity, to the bit: see `spin_steadily`."""
     mean, start = plan.mean[i], plan.start[i]
+    if start[3] == 0.0 and start[4] == 0.0 and start[5] == 0.0:
+        return False
     return mean[3] == start[3] and mean[4] == start[4] and mean[5] == start[5]
 
 

@@ -185,6 +185,20 @@ def test_what_a_stiff_spring_throws_about(seed, figure):
     assert max(energy) <= 1.001 * energy[0]
 
 
+@pytest.mark.parametrize("pull", [5.0, 20.0, 100.0, 300.0])
+def test_box_that_a_spring_presses_to_the_floor(pull, figure):
+    """A spring pulls a box of 50 g down beside its centre, within its face: it stays, to the bit."""
+    floor = topple.Body("floor", topple.Plane((0, 0, 1), 0), kind="static", friction=0.6)
+    box = topple.Body("box", topple.Box((0.1, 0.1, 0.1)), mass=0.05, position=(0, 0, 0.05), friction=0.6)
+    spring = topple.Spring(
+        body_a="box", point_a=(0.02, 0.015, 0.03), point_b=(0.02, 0.015, -0.42), stiffness=2.0 * pull
+    )
+    trajectory = topple.simulate(topple.Scene(bodies=[floor, box], forces=[spring]), seconds=1.0)
+    place = trajectory.position[:, 1]
+    figure("moved at first", np.abs(place - place[0]).max(), 1e-5, "m")
+    figure("moved after a tenth of a second", np.ptp(place[3:], axis=0).max(), 0.0, "m")
+
+
 def test_elastic_bounce_on_a_spring(figure):
     """A ball that a spring pulls at an elastic floor, e = 1: bounces keep its energy.
 
