@@ -160,7 +160,7 @@ def test_rod_whirled_round_and_round(figure):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_what_a_stiff_spring_throws_about(seed, figure):
-    """A box on a stiff spring beside its centre hits the floor, turning by up to 20 rad a step: no energy.
+    """A box on a stiff spring beside its centre hits the floor, turning by up to 12 rad a step: no energy.
 
     Such a step is divided, until it can be told what a bounce changes of the forces.
     """
