@@ -338,10 +338,8 @@ def collide_triangle(
     if back < 0 or height > margin:
         return
     face, sign = shapes.face_start[sb], 1.0 - 2.0 * back
-    n_local, distance = (
-        vec3.scale(vec3.load(shapes.face_normal, face), sign),
-        sign * shapes.face_distance[face],
-    )
+    n_local = vec3.scale(vec3.load(shapes.face_normal, face), sign)
+    distance = sign * shapes.face_distance[face]
     rounding, n = (shapes.radius[sa], 0.0), normal
     room = _room(shapes, sb, mat3.transform_transposed(rb, lowest))
     separation, p_a = height, lowest

@@ -147,7 +147,7 @@ class Drive:
         From its collision on a body was not where the drive took it to be. Half way to the end of the step
         the forces tell the difference, on what a spring ties to it, too: the momentum of both stays. Up to
         then the drive was that of the whole step instead of the true one, F' left / 2 too much, and so was
-        what the collision turned back.
+        what the collision turned back. A body gets no more than CHANGED of what its collisions gave it.
 
         Args:
             contacts: Of the step.
