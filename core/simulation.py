@@ -50,9 +50,7 @@ class Contacts(NamedTuple):
     point: np.ndarray  # [m] (c, 3) halfway between the surfaces
     normal: np.ndarray  # (c, 3)
     separation: np.ndarray  # [m] (c,) negative when penetrating
-    impulse: (
-        np.ndarray
-    )  # [N s] (c, 3) impulse on a in the last step or part of one, or in this moment's collision
+    impulse: np.ndarray  # [N s] (c, 3) impulse on a in the last step or part of one, or in a collision now
     force: np.ndarray  # [N] (c, 3) force on a of resting contact, by the analytic solver; else zero
 
 
