@@ -461,6 +461,7 @@ class ImpulsePipeline:
 
     def move_apart(self, h: float) -> bool:
         """Move overlapping bodies apart, find the contacts the coming step may then meet; is there room?"""
+        self.drive.note_pull(self.state, self.time)
         self._run(self._repairing, partial(stages.of_a_repair, self, h), h)
         self._note_contacts(self._repairing)
         has_room = bool(self._repairing.result(project_positions))

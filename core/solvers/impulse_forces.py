@@ -68,6 +68,8 @@ class Drive:
         self.forces = AppliedForces(forces, self.names, self.model)
         self.weight = self.model.mass[:, None] * gravity[self.rows]
         self.errors = allowed_errors(self.model, ATOL, tolerance)
+        # Force and torque on every body, as of `note_pull`.
+        self.pull = np.zeros((len(names) if len(self.rows) else 0, 6))
 
     def __bool__(self) -> bool:
         """Whether there are any forces."""
@@ -119,6 +121,11 @@ class Drive:
         changed = self.rows[(drive != plan.drive[self.rows]).any(axis=1)]
         plan.drive[self.rows] = drive
         return changed
+
+    def note_pull(self, state: BodyState, time: float) -> None:
+        """Write what acts on the bodies at `time` [s] to `pull` [N, N m]."""
+        if self:
+            self.pull[self.rows] = np.hstack(self.forces.wrench(self._part_of(state), time))
 
     def parts(self, touching: np.ndarray, h: float, last: float) -> int:
         """In how many parts the step of length h [s] that was planned is to be made.

@@ -246,7 +246,7 @@ def _displace(kind, masses, contacts, slot, count, allowance, limit, with_animat
 
 @kernel
 def project_positions(
-    model, state, masses, contacts, slot, count, allowance, limit, gravity, plan, scratch, displacement
+    model, state, masses, contacts, slot, count, allowance, limit, gravity, pull, plan, scratch, displacement
 ):
     """Move bodies until no known contact is deeper than `limit` [m]; none gets faster.
 
@@ -257,6 +257,8 @@ def project_positions(
     Args:
         slot, allowance: Pair of each contact, and the overlap forgiven to each pair [m].
         count: Of the contacts, past ones included.
+        gravity: Of each body [m/s^2], shape (n, 3).
+        pull: Applied force and torque on each body [N, N m], shape (n, 6), or (0, 6) where there are none.
         plan: Of the coming step; bodies that were moved, and no others, are due to be planned anew.
         displacement: Scratch (n, 6) [m, rad].
 
@@ -279,6 +281,8 @@ def project_positions(
             continue
         before = kinetic_energy(masses, state, i)
         lift = -masses.mass[i] * vec3.dot(vec3.load(gravity, i), (d[0], d[1], d[2]))
+        for k in range(6 if pull.shape[0] > 0 else 0):
+            lift -= pull[i, k] * d[k]
         for k in range(3):
             state.c[i, k] += d[k]
         q = quat.normalize(quat.multiply(quat.exp((d[3], d[4], d[5])), quat.load(state.q, i)))

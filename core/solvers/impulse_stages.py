@@ -198,7 +198,7 @@ def move_apart(
             "repair", project_positions,
             (
                 p.model, p.state, p.masses, contacts, slots, in_all, allowance, limit, p.gravity,
-                p.plan, p.repair, p.end_velocity,
+                p.drive.pull, p.plan, p.repair, p.end_velocity,
             ),
         ),
     ]  # fmt: skip
