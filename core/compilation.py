@@ -32,7 +32,7 @@ from .crew import OVER, alone, attend, tell
 from .dynamics.body_state import build_bodies, gravity_of, ignored_pairs, initial_state
 from .dynamics.driven_bodies import carry_bodies, free_accelerations, place_bodies, write_rates
 from .dynamics.forced_motion import Forced, dop853, forced_scratch, integrate_forced
-from .dynamics.forces import AppliedForces
+from .dynamics.forces import AppliedForces, spring_energy
 from .dynamics.kinematic import KinematicPaths, list_touched
 from .dynamics.motion import empty_plan, move_bodies, plan_free_motion, update_all_derived
 from .geometry.shape_table import ShapeTable
@@ -58,6 +58,7 @@ from .solvers.cone_newton import projection_derivative, sweep_contacts
 from .solvers.friction_cone import SWEEPS, solve_cone
 from .solvers.impulse import ImpulseSolver, build_pipeline
 from .solvers.impulse_contacts import write_impulses
+from .solvers.impulse_energy import take_back_gain
 from .solvers.impulse_forces import note_drive
 
 # What the processes run: the core under the name it has here (in Blender a long one, of packages that only
@@ -259,10 +260,16 @@ def compile_forces() -> None:
     write_rates(state, rows, state.v, state.L, y)
     forces = AppliedForces([], [scene.bodies[i].name for i in order], model)
     forces.wrench(state, 0.0)
+    spring_energy(forces.table, state)
     none, y = np.zeros((len(order), 3)), np.eye(1, 13, 3)
     forced = Forced(forces.table, model, state, rows, rows[:0], none, none.copy(), np.ones((1, 13)))
     integrate_forced(forced, dop853(1.0), 0.0, 0.0, 1.0, 1.0, True, y, forced_scratch(state, 1))
     note_drive(state, rows, y, y, none, np.zeros(len(order), np.bool_), 1.0, np.empty((1, 13)))
+    p, _ = build_pipeline(scene, ImpulseSolver())
+    take_back_gain(
+        p.model.kind, p.masses, p.state, p.geometry, p.contacts.slot, p.broad_phase.pairs.allowance,
+        p.forgives, p.rows, p.islands, 0, p.plan, p.gravity, 1.0, p.drive.driven, 0.0, p.energy,
+    )  # fmt: skip
 
 
 def compile_paths() -> None:

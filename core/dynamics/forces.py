@@ -105,6 +105,19 @@ def add_all_wrenches(table, mass, state, time, force, torque):
     add_wrenches(table, mass, state, time, force, torque)
 
 
+@kernel
+def spring_energy(table, state):
+    """Energy of all springs of a table, k (|d| - length)^2 / 2 each [J]."""
+    total = 0.0
+    for s in range(table.spring_body.shape[0]):
+        arms, law = table.spring_arm[s], table.spring_law[s]
+        p_a, _, _ = _spring_end(state, table.spring_body[s, 0], vec3.load(arms, 0))
+        p_b, _, _ = _spring_end(state, table.spring_body[s, 1], vec3.load(arms, 1))
+        stretch = vec3.norm(vec3.subtract(p_a, p_b)) - law[1]
+        total += 0.5 * law[0] * stretch * stretch
+    return total
+
+
 class AppliedForces:
     """The forces of a scene, bodies by index."""
 

@@ -43,7 +43,7 @@ from . import impulse_stages as stages
 from .collision_round import empty_round
 from .contact_events import EventLog, list_events
 from .impulse_collisions import empty_collisions
-from .impulse_energy import EnergyScratch
+from .impulse_energy import EnergyScratch, balance_forces
 from .impulse_forces import Drive
 from .impulse_guard import PassageGuard, list_fast_pairs
 from .impulse_islands import recall_solve, remembered, solve_scratch
@@ -276,6 +276,7 @@ class ImpulsePipeline:
             self._run(self._moving, partial(stages.of_a_step, self, h), h)
             collisions = self.rows.collision[: self.contact_count]
             self.drive.make_up(self.geometry, collisions, self.state, self.time, h, self.plan)
+            balance_forces(self, h)
             self._end_step(h)
             self.look_ahead(h)
         else:

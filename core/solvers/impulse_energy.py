@@ -19,15 +19,19 @@ island that would rise by more than all its speed pays for ends its step early.
 """
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..dynamics.body_state import DYNAMIC, KINEMATIC
 from ..dynamics.contact_rows import to_world
+from ..dynamics.islands import ISLANDS
 from ..jit import inlined, inner, kernel
 from ..math3 import mat3, vec3
 from .impulse_contacts import turns_far
+
+if TYPE_CHECKING:
+    from .impulse import ImpulsePipeline
 
 # Part of the collisions' impulses that may be taken back: without them bodies would go on into each other.
 MOST_RETURNED = 0.1
@@ -198,7 +202,11 @@ def _add_share(masses, state, islands, island, share, scratch):
 
 @inner
 def _slow_island_down(masses, state, islands, island, grounded, excess):
-    """Take the energy `excess` [J] from an island's speed over the ground, or over its centre of mass."""
+    """Take the energy `excess` [J] from an island's speed over the ground, or over its centre of mass.
+
+    Returns:
+        How much it was [J].
+    """
     mass, energy = 0.0, 0.0
     px, py, pz = 0.0, 0.0, 0.0
     first, last = islands.body_start[island], islands.body_start[island + 1]
@@ -210,7 +218,7 @@ def _slow_island_down(masses, state, islands, island, grounded, excess):
     common = (0.0, 0.0, 0.0) if grounded else (px / mass, py / mass, pz / mass)
     energy -= 0.5 * mass * vec3.dot(common, common)
     if energy <= 0.0:
-        return
+        return 0.0
     part = math.sqrt(max(1.0 - excess / energy, 0.0))
     for k in range(first, last):
         body = islands.body[k]
@@ -219,6 +227,25 @@ def _slow_island_down(masses, state, islands, island, grounded, excess):
                 state.v[body, m] = common[m] + part * (state.v[body, m] - common[m])
             state.L[body, m] *= part
         update_spin(masses, state, body)
+    return min(excess, energy)
+
+
+@inner
+def _take_back(
+    kind, masses, state, contacts, rows, islands, island, plan, grounded, collides, excess, scratch
+):
+    """Take the energy `excess` [J] from an island, first from its collisions' impulses; what is left."""
+    left, first, last = excess, islands.start[island], islands.start[island + 1]
+    if left > 0.0 and collides:
+        _list_collisions(masses, contacts, rows, islands.order, first, last, scratch)
+        slope, curve = _effect(kind, masses, state, contacts, islands, island, plan, scratch)
+        share = _least_share(left, slope, curve)
+        if share <= MOST_RETURNED:
+            _add_share(masses, state, islands, island, share, scratch)
+            left += share * (slope + share * curve)
+    if left > 0.0:
+        left -= _slow_island_down(masses, state, islands, island, grounded, left)
+    return left
 
 
 @inner
@@ -336,12 +363,83 @@ def hold_energy(
             for m in range(3):
                 impulse[c, m] += share * scratch.extra[c, m]
         left = rise + share * (slope + share * curve)
-        if left > 0.0 and not carried and collides:
-            _list_collisions(masses, contacts, rows, islands.order, first, last, scratch)
-            slope, curve = _effect(kind, masses, state, contacts, islands, island, plan, scratch)
-            share = _least_share(left, slope, curve)
-            if share <= MOST_RETURNED:
-                _add_share(masses, state, islands, island, share, scratch)
-                left += share * (slope + share * curve)
-        if left > 0.0 and not carried:
-            _slow_island_down(masses, state, islands, island, grounded, left)
+        if not carried:
+            _take_back(
+                kind, masses, state, contacts, rows, islands, island, plan, grounded, collides, left, scratch
+            )
+
+
+@inner
+def _is_in_play(islands, island, driven):
+    """Whether applied forces act on any body of an island."""
+    for k in range(islands.body_start[island], islands.body_start[island + 1]):
+        if driven[islands.body[k]]:
+            return True
+    return False
+
+
+@inlined
+def _energy_gained(masses, state, plan, gravity, h, i, scratch):
+    """By how much the step has raised the energy of a body, of motion and of place [J]."""
+    v = plan.mean[i]
+    lift = -h * masses.mass[i] * vec3.dot(vec3.load(gravity, i), (v[0], v[1], v[2]))
+    return kinetic_energy(masses, state, i) - scratch.start[i] + lift
+
+
+@kernel
+def take_back_gain(
+    kind, masses, state, contacts, slot, allowance, forgives, rows, islands, island_count, plan, gravity, h,
+    driven, stored, scratch,
+):  # fmt: skip
+    """Take back the energy that bodies have gained which touch others under applied forces.
+
+    Balanced are all bodies in play at once: springs carry energy from one island to another. Where others add
+    to it, as animated bodies do and overlaps that are being parted, it stays.
+
+    Args:
+        slot, allowance: Pair of each contact, and the overlap forgiven to each pair [m].
+        forgives: Whether any overlap is forgiven.
+        driven: Bodies that applied forces act on, shape (n,).
+        stored: Energy that these forces have stored in the step [J].
+        scratch: `start` is read.
+    """
+    gain = stored
+    for i in range(kind.shape[0]):
+        if driven[i] and kind[i] == DYNAMIC and islands.number[i] < 0:
+            gain += _energy_gained(masses, state, plan, gravity, h, i, scratch)
+    for island in range(island_count):
+        if _is_in_play(islands, island, driven):
+            if _has_help(kind, contacts, slot, allowance, forgives, islands, island, plan):
+                return
+            for k in range(islands.body_start[island], islands.body_start[island + 1]):
+                gain += _energy_gained(masses, state, plan, gravity, h, islands.body[k], scratch)
+    for island in range(island_count):
+        if gain <= 0.0:
+            break
+        grounded, collides = np.bool_(False), np.bool_(False)
+        for i in range(islands.start[island], islands.start[island + 1]):
+            c = islands.order[i]
+            collides = collides or rows.collision[c, 0] > 0.0
+            a, b = contacts.body[c, 0], contacts.body[c, 1]
+            grounded = grounded or kind[a] != DYNAMIC or kind[b] != DYNAMIC
+        if _is_in_play(islands, island, driven):
+            gain = _take_back(
+                kind, masses, state, contacts, rows, islands, island, plan, grounded, collides, gain, scratch
+            )
+
+
+def balance_forces(pipeline: "ImpulsePipeline", h: float) -> None:
+    """See that what touches others under applied forces has gained no energy in the step of h [s] just made.
+
+    `hold_energy` knows the work of these forces as it was planned. What collides goes another way, or what is
+    let go by a contact, and what is made up for (see `impulse_forces`) is right to second order only.
+    """
+    p = pipeline
+    hit = p.geometry.body[: p.contact_count][p.rows.collision[: p.contact_count, 0] > 0.0]
+    if not (p.drive.is_bent or p.drive.driven[hit].any()) or not p.drive.only_stores(p.time, h, p.plan):
+        return
+    take_back_gain(
+        p.model.kind, p.masses, p.state, p.geometry, p.contacts.slot, p.broad_phase.pairs.allowance,
+        p.forgives, p.rows, p.islands, p.graph.built[ISLANDS], p.plan, p.gravity, h, p.drive.driven,
+        p.drive.stored(p.state, p.plan, h), p.energy,
+    )  # fmt: skip

@@ -32,7 +32,7 @@ from ..dynamics.driven_bodies import (
     write_rates,
 )
 from ..dynamics.forced_motion import Forced, Method, dop853, forced_scratch, integrate_forced
-from ..dynamics.forces import AppliedForces
+from ..dynamics.forces import AppliedForces, spring_energy
 from ..dynamics.integrators import Piece, integrate
 from ..dynamics.motion import WHOLE, WILD_TURN, MotionPlan
 from ..errors import SolverError
@@ -63,11 +63,14 @@ class Drive:
         changing = [force for force in forces if not isinstance(force, ViscousDrag)]
         self.changing = np.flatnonzero(AppliedForces(changing, names, model).acts_on)  # by where a body is
         self.names = [names[i] for i in self.rows]
+        self.is_bent = False  # the way of any, by contact forces
         self.steps = 1  # that forces have to be followed in, in the step planned last
         self.model = BodyModel(*(column[self.rows] for column in model))
         self.forces = AppliedForces(forces, self.names, self.model)
         self.weight = self.model.mass[:, None] * gravity[self.rows]
         self.errors = allowed_errors(self.model, ATOL, tolerance)
+        self.driven = np.zeros(len(names), bool)  # bodies of the scene
+        self.driven[self.rows] = True
         # Force and torque on every body, as of `note_pull`.
         self.pull = np.zeros((len(names) if len(self.rows) else 0, 6))
 
@@ -104,6 +107,7 @@ class Drive:
         start, rows = self._part_of(state), np.flatnonzero(self.model.kind == DYNAMIC)
         force = self.weight + CARRIED * plan.force[self.rows] / h
         torque = CARRIED * plan.torque[self.rows] / h
+        self.is_bent = bool(plan.force[self.rows].any() or plan.torque[self.rows].any())
         still = held[self.rows] & ~start.v.any(axis=1) & ~start.w.any(axis=1)
         if still.any():
             push, turn = self.forces.wrench(start, time)
@@ -126,6 +130,22 @@ class Drive:
         """Write what acts on the bodies at `time` [s] to `pull` [N, N m]."""
         if self:
             self.pull[self.rows] = np.hstack(self.forces.wrench(self._part_of(state), time))
+
+    def only_stores(self, time: float, h: float, plan: MotionPlan) -> bool:
+        """Whether forces only store energy, or take it, in the step of length h [s] that begins at `time`."""
+        span = self.forces.table.thruster_span
+        is_thrust = ((span[:, 0] < time + h) & (span[:, 1] > time)).any()
+        is_pulled = plan.mean[self.rows[self.model.kind == KINEMATIC]].any()  # by what is animated
+        return not (self.forces.functions or is_thrust or is_pulled)
+
+    def stored(self, state: BodyState, plan: MotionPlan, h: float) -> float:
+        """Energy that springs have stored in the step of length h [s] that has led to this state [J]."""
+        end = self._part_of(state)
+        end.v[:], end.w[:] = plan.mean[self.rows, :3], plan.mean[self.rows, 3:]
+        start = copy_state(end)
+        carry_bodies(self.model, end, start, np.arange(len(self.rows)), -h)
+        table = self.forces.table
+        return spring_energy(table, end) - spring_energy(table, start)
 
     def parts(self, touching: np.ndarray, h: float, last: float) -> int:
         """In how many parts the step of length h [s] that was planned is to be made.

@@ -21,6 +21,7 @@ def memory_of(pipeline) -> dict[str, Any]:
         "time": pipeline.time,
         "step_length": pipeline.step_length,
         "forced_steps": pipeline.drive.steps,
+        "way_is_bent": pipeline.drive.is_bent,
         "plan": pipeline.plan,
         "reach": pipeline.reach,
         "solve": remembered(pipeline.solve),
@@ -41,7 +42,7 @@ def recall(pipeline, memory: dict[str, Any]) -> None:
     pipeline.paths.recall(memory["released"])
     pipeline.broad_phase.pairs, pipeline.broad_phase.boxes = memory["pairs"], memory["boxes"]
     pipeline.time, pipeline.step_length = memory["time"], memory["step_length"]
-    pipeline.drive.steps = memory["forced_steps"]
+    pipeline.drive.steps, pipeline.drive.is_bent = memory["forced_steps"], memory["way_is_bent"]
     pipeline.plan, pipeline.forgives = memory["plan"], True
     pipeline.reach[:] = memory["reach"]
     pipeline.rows = empty_rows(0)

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import topple
+from topple.diagnostics import spring_energy
+from topple.dynamics.motion import move_bodies
 
 BALL = topple.Sphere(0.1)
 
@@ -47,6 +49,24 @@ def test_spring_between_bodies_keeps_momentum(end):
     for momentum in (linear_momentum(scene, trajectory), angular_momentum(scene, trajectory)):
         np.testing.assert_allclose(momentum, np.broadcast_to(momentum[0], momentum.shape), atol=1e-7)
     assert np.abs(trajectory.linear_velocity[-1, 0]).max() > 0.05
+
+
+def test_energy_that_springs_store_in_a_step():
+    """What the solver takes them to store is the difference of their energy before and after."""
+    bodies = [topple.Body(name, BALL, mass=2.0, position=(x, 0, 0)) for name, x in (("a", 0), ("b", 1))]
+    springs = [
+        topple.Spring(body_a="a", point_a=(0.1, 0, 0.05), body_b="b", stiffness=50.0, length=0.3),
+        topple.Spring(body_a="b", point_a=(0, 0.1, 0), point_b=(0, 2, 1), stiffness=8.0),
+    ]
+    scene, h = space(*bodies, forces=springs), 0.1
+    simulation = topple.Simulation(scene)
+    p = simulation._pipeline
+    before = spring_energy(scene, simulation.state)
+    p.plan.mean[:] = np.random.default_rng(4).normal(size=(2, 6))
+    move_bodies(p.model, p.state, p.plan, p.gravity, h)
+    stored = spring_energy(scene, simulation.state) - before
+    assert abs(stored) > 0.1
+    assert p.drive.stored(p.state, p.plan, h) == pytest.approx(stored, rel=1e-12)
 
 
 def test_thruster_acts_in_body_axes_for_its_time(end):
