@@ -288,7 +288,7 @@ def test_what_a_late_thread_reads_outlives_its_crew(monkeypatch):
 def test_threads_end_with_their_simulation(heap):
     simulation = going_on(heap, 2)
     simulation.advance(STEP)
-    others = [thread for thread in threading.enumerate() if thread.name.startswith("Topple")]
+    others = list(simulation._pipeline.crew._others.values())
     assert others
     del simulation
     for thread in others:
