@@ -2,8 +2,8 @@
 
 The contact solve tests penetration on the points it knows; a body that was hit within the step may
 have met others it could not know. Their overlap is projected out of the positions, before the step's
-result is seen, and what a body gains by being lifted and turned is taken from its speed: no energy is
-added.
+result is seen, and what a body gains by being lifted, turned and moved against applied forces is taken
+from its speed: no energy is added.
 """
 
 import math
