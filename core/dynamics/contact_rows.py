@@ -22,6 +22,9 @@ HEADROOM, SLACKENED = 2.0, 16.0
 # The stiffest spring, in units of its effective mass' inverse: it bears loads of 10^7 times that mass. The
 # load of a body squeezed between animated ones has no bound.
 STIFFEST = 1e-9
+# Where axes are locked a contact may answer no impulse at all, or by what round-off has left: less than this
+# part of what its bodies would without locks. It gets the impulse of its spring as if by that.
+LOCKED = 1e-6
 
 
 class ContactRows(NamedTuple):
@@ -107,10 +110,24 @@ def _along(responses, contacts, c, e):
 
 
 @inlined
+def _inverse_mass(masses, i):
+    """1 / m of a body, axes that are locked left aside."""
+    return 1.0 / masses.mass[i] if masses.mass[i] > 0.0 else 0.0
+
+
+@inlined
+def least_response(masses, contacts, c):
+    """Inverse effective mass of contact `c` below which locked axes let no impulse change anything [1/kg]."""
+    a, b = contacts.body[c, 0], contacts.body[c, 1]
+    return LOCKED * (_inverse_mass(masses, a) + _inverse_mass(masses, b))
+
+
+@inlined
 def normal_response(masses, contacts, c):
-    """K_nn of contact `c`: the first entry of its `contact_matrix`."""
+    """K_nn of contact `c`: the first entry of its `contact_matrix`, or what stands for none."""
     n = vec3.load(contacts.normal, c)
-    return _along(_responses(masses, contacts, c, n), contacts, c, n)
+    response = _along(_responses(masses, contacts, c, n), contacts, c, n)
+    return max(response, least_response(masses, contacts, c))
 
 
 @inner

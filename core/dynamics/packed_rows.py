@@ -25,6 +25,21 @@ SLIP_STEP = 26  # 1 / the larger eigenvalue of (K_tt + s)
 STATIC, DYNAMIC = 27, 28  # coefficients of friction
 K_N, K_T = 29, 30  # by how much an impulse changes the contact: in whose units, the caller decides
 WIDTH = 32
+SINGULAR = 1e-12  # of the trace squared: a determinant that is none but for round-off
+
+
+@inlined
+def _inverse(k11, k12, k22):
+    """Inverse of a symmetric matrix (11, 12, 22), that of no negative eigenvalue, or else its pseudoinverse.
+
+    What locked axes let no impulse change is singular: there the least impulse is as good as any.
+    """
+    det, trace = k11 * k22 - k12 * k12, k11 + k22
+    if det > SINGULAR * trace * trace:
+        return k22 / det, -k12 / det, k11 / det
+    if trace > 0.0:
+        return k11 / (trace * trace), k12 / (trace * trace), k22 / (trace * trace)
+    return 0.0, 0.0, 0.0
 
 
 @inner
@@ -42,11 +57,11 @@ def pack_row(masses, contacts, c, s, unit, row):
     for k in range(3):
         row[ARM_A + k], row[ARM_B + k] = contacts.arm[c, 0, k], contacts.arm[c, 1, k]
     k11, k12, k22 = K[3] + s, K[4], K[5] + s
-    det = k11 * k22 - k12 * k12
     row[K_T1], row[K_T2] = K[1], K[2]
     row[SPRING] = s
-    row[STICK_11], row[STICK_12], row[STICK_22] = k22 / det, -k12 / det, k11 / det
-    row[SLIP_STEP] = 2.0 / (k11 + k22 + math.sqrt((k11 - k22) ** 2 + 4.0 * k12 * k12))
+    row[STICK_11], row[STICK_12], row[STICK_22] = _inverse(k11, k12, k22)
+    largest = 0.5 * (k11 + k22 + math.sqrt((k11 - k22) ** 2 + 4.0 * k12 * k12))
+    row[SLIP_STEP] = 1.0 / largest if largest > 0.0 else 0.0
     row[K_N], row[K_T] = unit * K[0], unit * max(K[3], K[5])
 
 

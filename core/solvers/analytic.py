@@ -272,8 +272,8 @@ class AnalyticPipeline:
                 continue
             contacts = self.contacts.select(rows)
             A = build_system(contacts, self.model, self.state)
-            impulse, passes = np.zeros((len(rows), 3)), 0
-            velocity = u[rows].copy()
+            velocity, impulse, passes = u[rows].copy(), np.zeros((len(rows), 3)), 0
+            self.guard.refuse_locked(contacts.body, velocity[:, 0] < -speed, A, self.time)
             if impact == "sequential":
                 impulse, passes = sequential_impulses(contacts, A, velocity, speed)
             if impact != "sequential" or passes == MAX_PASSES:

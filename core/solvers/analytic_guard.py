@@ -11,6 +11,7 @@ EVENTS_PER_SECOND = 50_000
 STALLED = 50  # steps of no length in a row
 # Systems of contact forces that so much motion [s] may take: about a minute's work.
 MOST_SYSTEMS, MOTION = 100_000, 0.01
+LOCKED = 1e-14  # of the largest response in an island: none but for round-off
 
 
 class Guard:
@@ -36,6 +37,23 @@ class Guard:
             f"no impulses keep {self.listed(body)} apart at {time:.6g} s; what cannot give way closes in on "
             "them: leave them room, or use solver='impulse'"
         )
+
+    def refuse_locked(self, body: NDArray[np.int64], closing: NDArray[np.bool_], A, time: float) -> None:
+        """Refuse to go on where a contact closes that no impulse changes, as axes are locked.
+
+        Args:
+            body: Of all contacts of an island, shape (m, 2).
+            closing: Which of them close, shape (m,).
+            A: Impulses to relative velocities [1/kg], shape (3 m, 3 m), an array or sparse.
+            time: Now [s].
+
+        Raises:
+            SolverError: Names the bodies and the time.
+        """
+        response = A.diagonal()
+        locked = closing & (response[::3] <= LOCKED * response.max(initial=0.0))
+        if locked.any():
+            self.refuse_squeeze(body[locked], time)
 
     def note_collision(self, time: float) -> None:
         """Note that something collided at a time [s]."""

@@ -87,7 +87,8 @@ def single_impulse(K: Array, u: Array, restitution: float, friction: float) -> A
 def _coulomb_impulse(K: Array, u: Array, e: float, friction: float) -> Array:
     """Newton's law for the normal, Coulomb's for the tangent."""
     target = np.array([-e * u[0], 0.0, 0.0])
-    stick = np.asarray(np.linalg.solve(K, target - u), np.float64)
+    # K is singular where axes are locked: of the impulses that change as much this is the least.
+    stick = np.asarray(np.linalg.lstsq(K, target - u, rcond=None)[0], np.float64)
     if np.hypot(stick[1], stick[2]) <= friction * stick[0]:
         return stick
     # Slips to the end. Against the slip before, if that still is the slip's direction afterwards.
