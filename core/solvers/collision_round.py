@@ -19,6 +19,7 @@ from ..dynamics.packed_rows import (
     ANCHOR_2,
     ARM_A,
     ARM_B,
+    INVERSE,
     K_N,
     K_T,
     RATE,
@@ -189,6 +190,8 @@ def _begin_pair(kind, masses, now, first, last, velocity):
     force, turn_a, turn_b = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for i in range(first, last):
         row = now.row[i]
+        if row[INVERSE] == 0.0:  # no impulse changes anything
+            return
         n = (row[0], row[1], row[2])
         here = row[RATE] - vec3.dot(n, packed_velocity(row, va, vb))
         least, most, lacking, alone = min(least, here), max(most, here), lacking + here, alone + row[K_N]

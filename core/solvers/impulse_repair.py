@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..dynamics.body_state import DYNAMIC, KINEMATIC
-from ..dynamics.contact_rows import add_pair_impulse, relative_velocity
+from ..dynamics.contact_rows import add_pair_impulse, least_response, relative_velocity
 from ..dynamics.motion import update_derived
 from ..jit import inner, kernel
 from ..math3 import mat3, quat, vec3
@@ -228,7 +228,7 @@ def _displace(kind, masses, contacts, slot, count, allowance, limit, with_animat
                 if depth <= limit or not (with_animated or (kind[a] != KINEMATIC and kind[b] != KINEMATIC)):
                     continue
                 response = _normal_response(masses, contacts, c, n)
-                if response > 0.0:
+                if response > least_response(masses, contacts, c):
                     moved, worst = True, max(worst, depth)
                     push = vec3.scale(n, (depth - 0.5 * limit) / response)
                     add_pair_impulse(masses, contacts, c, push, 1.0, displacement)

@@ -22,9 +22,9 @@ def cube(name="cube", **options):
     return topple.Body(name, topple.Box((1, 1, 1)), mass=1.0, friction=0.5, **options)
 
 
-def plate_that_comes_down():
-    """From 1.1 m over a nailed cube to .3 m into it in two seconds."""
-    path = [0, 2], [(0, 0, 2.2), (0, 0, 0.8)], [(1, 0, 0, 0)] * 2
+def plate_that_comes_down(orientation=(1, 0, 0, 0)):
+    """From 1.1 m over a cube to .3 m into it in two seconds."""
+    path = [0, 2], [(0, 0, 2.2), (0, 0, 0.8)], [orientation] * 2
     return topple.Body("plate", topple.Box((1, 1, 0.2)), kind="kinematic", motion=path, friction=0.5)
 
 
@@ -92,3 +92,15 @@ def test_pressed_by_what_is_animated_is_reported():
     assert "'cube' and 'plate' are pressed into each other" in warning
     with pytest.raises(topple.SolverError, match=r"no impulses keep 'cube', 'plate' apart at 1\.57"):
         topple.simulate(scene, seconds=2.0, solver="analytic")
+
+
+@pytest.mark.parametrize("locks", [NAILED, ON_RAILS])
+def test_round_off_moves_nothing(locks, figure):
+    """Upside down, faces' normals are up but for 1e-16, and along that a cube on rails is free to go."""
+    over = (math.cos(math.pi / 2), math.sin(math.pi / 2), 0, 0)
+    scene = topple.Scene(
+        bodies=[floor(), cube(position=(0, 0, 0.5), orientation=over, **locks), plate_that_comes_down(over)]
+    )
+    trajectory = topple.simulate(scene, seconds=2.0)
+    figure("moved", np.ptp(trajectory.position[:, 1], axis=0).max(), 1e-12, "m")
+    assert "pressed into each other" in trajectory.report.warnings[0]
