@@ -22,8 +22,8 @@ HEADROOM, SLACKENED = 2.0, 16.0
 # The stiffest spring, in units of its effective mass' inverse: it bears loads of 10^7 times that mass. The
 # load of a body squeezed between animated ones has no bound.
 STIFFEST = 1e-9
-# Where axes are locked a contact may answer no impulse at all, or by what round-off has left: less than this
-# part of what its bodies would without locks. It gets the impulse of its spring as if by that.
+# Where axes are locked a body may answer no impulse along a normal, or by what round-off has left: by less
+# than this part of what it would without locks.
 LOCKED = 1e-6
 
 
@@ -110,24 +110,33 @@ def _along(responses, contacts, c, e):
 
 
 @inlined
-def _inverse_mass(masses, i):
-    """1 / m of a body, axes that are locked left aside."""
-    return 1.0 / masses.mass[i] if masses.mass[i] > 0.0 else 0.0
+def _own_answer(masses, i, velocity, spin, n, turn):
+    """How fast a body gives way along n where a unit impulse gives it this velocity and spin; 0 if locked."""
+    answer = vec3.dot(velocity, n) + vec3.dot(spin, turn)
+    return answer if answer * masses.mass[i] > LOCKED else 0.0
 
 
 @inlined
-def least_response(masses, contacts, c):
-    """Inverse effective mass of contact `c` below which locked axes let no impulse change anything [1/kg]."""
-    a, b = contacts.body[c, 0], contacts.body[c, 1]
-    return LOCKED * (_inverse_mass(masses, a) + _inverse_mass(masses, b))
+def normal_answer(masses, contacts, c):
+    """The first entry of `contact_matrix`, without what locked axes leave to round-off; 0 if that is all."""
+    n, a, b = vec3.load(contacts.normal, c), contacts.body[c, 0], contacts.body[c, 1]
+    by_a, by_b = _responses(masses, contacts, c, n)
+    turn_a, turn_b = (
+        vec3.cross(vec3.load(contacts.arm[c], 0), n),
+        vec3.cross(vec3.load(contacts.arm[c], 1), n),
+    )
+    of_a = _own_answer(masses, a, by_a[0], by_a[1], n, turn_a)
+    return of_a + _own_answer(masses, b, by_b[0], by_b[1], n, turn_b)
 
 
 @inlined
 def normal_response(masses, contacts, c):
-    """K_nn of contact `c`: the first entry of its `contact_matrix`, or what stands for none."""
-    n = vec3.load(contacts.normal, c)
-    response = _along(_responses(masses, contacts, c, n), contacts, c, n)
-    return max(response, least_response(masses, contacts, c))
+    """K_nn of contact `c`; where no impulse changes anything a small one that stands for it."""
+    answer = normal_answer(masses, contacts, c)
+    if answer > 0.0:
+        return answer
+    m_a, m_b = masses.mass[contacts.body[c, 0]], masses.mass[contacts.body[c, 1]]
+    return LOCKED * ((1.0 / m_a if m_a > 0.0 else 0.0) + (1.0 / m_b if m_b > 0.0 else 0.0))
 
 
 @inner

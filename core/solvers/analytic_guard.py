@@ -11,7 +11,7 @@ EVENTS_PER_SECOND = 50_000
 STALLED = 50  # steps of no length in a row
 # Systems of contact forces that so much motion [s] may take: about a minute's work.
 MOST_SYSTEMS, MOTION = 100_000, 0.01
-LOCKED = 1e-14  # of the largest response in an island: none but for round-off
+NO_RESPONSE = 1e-14  # of the largest response in an island: none but for round-off
 
 
 class Guard:
@@ -51,7 +51,7 @@ class Guard:
             SolverError: Names the bodies and the time.
         """
         response = A.diagonal()
-        locked = closing & (response[::3] <= LOCKED * response.max(initial=0.0))
+        locked = closing & (response[::3] <= NO_RESPONSE * response.max(initial=0.0))
         if locked.any():
             self.refuse_squeeze(body[locked], time)
 

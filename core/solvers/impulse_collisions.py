@@ -19,7 +19,7 @@ import numpy as np
 
 from ..crew import LEADER, TASK, next_piece, piece_done, put_up, wait_for_all
 from ..dynamics.body_state import DYNAMIC, as_turned
-from ..dynamics.contact_rows import in_frame, least_response, relative_velocity
+from ..dynamics.contact_rows import in_frame, normal_answer, relative_velocity
 from ..dynamics.islands import CONTACTS
 from ..dynamics.motion import turn_by_collisions
 from ..dynamics.packed_rows import ANCHOR_1, ANCHOR_2, K_N, pack_friction, pack_normal, pack_row
@@ -171,7 +171,7 @@ def _aim(surfaces, plan, masses, colliding, contacts, rows, now, i, h, scratch):
     pack_row(colliding, contacts, c, 0.0, 1.0, row)
     pack_friction(rows.friction[c, 0], rows.friction[c, 1], row)
     restitution = restitution_of(surfaces, contacts, c)
-    response = row[K_N] if row[K_N] > least_response(masses, contacts, c) else np.inf  # then nothing helps
+    response = row[K_N] if normal_answer(colliding, contacts, c) > 0.0 else np.inf  # then nothing helps
     pack_normal(response, 0.0, -restitution * speed - smooth[0] * time / h, row)
     row[ANCHOR_1], row[ANCHOR_2] = -smooth[1] * time / h, -smooth[2] * time / h
     velocity = in_frame(contacts, c, relative_velocity(scratch.velocity, contacts, c))

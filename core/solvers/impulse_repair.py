@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..dynamics.body_state import DYNAMIC, KINEMATIC
-from ..dynamics.contact_rows import add_pair_impulse, least_response, relative_velocity
+from ..dynamics.contact_rows import LOCKED, add_pair_impulse, relative_velocity
 from ..dynamics.motion import update_derived
 from ..jit import inner, kernel
 from ..math3 import mat3, quat, vec3
@@ -122,15 +122,17 @@ def add_past(state, contacts, slots, count, allowance, limit, past):
 
 @inner
 def _normal_response(masses, contacts, c, n):
-    """n' K n of contact `c` [1/kg]."""
+    """n' K n of contact `c` [1/kg], without what locked axes leave to round-off."""
     total = 0.0
     for side in range(2):
         body = contacts.body[c, side]
         r = (contacts.arm[c, side, 0], contacts.arm[c, side, 1], contacts.arm[c, side, 2])
         m = masses.inv_mass[body]
-        rn = vec3.cross(r, n)
+        rn, before = vec3.cross(r, n), total
         total += m[0] * n[0] * n[0] + m[1] * n[1] * n[1] + m[2] * n[2] * n[2]
         total += vec3.dot(rn, mat3.transform(mat3.load(masses.inv_I, body), rn))
+        if not (total - before) * masses.mass[body] > LOCKED:
+            total = before
     return total
 
 
@@ -228,7 +230,7 @@ def _displace(kind, masses, contacts, slot, count, allowance, limit, with_animat
                 if depth <= limit or not (with_animated or (kind[a] != KINEMATIC and kind[b] != KINEMATIC)):
                     continue
                 response = _normal_response(masses, contacts, c, n)
-                if response > least_response(masses, contacts, c):
+                if response > 0.0:
                     moved, worst = True, max(worst, depth)
                     push = vec3.scale(n, (depth - 0.5 * limit) / response)
                     add_pair_impulse(masses, contacts, c, push, 1.0, displacement)

@@ -62,7 +62,7 @@ def test_planar_body_slides_down_a_ramp(solver, figure):
 
 @pytest.mark.parametrize("solver", ["impulse", "analytic"])
 def test_body_on_rails_slides_on(solver, figure):
-    """The rails bear it, not the floor: nothing brakes it. A ball that falls on it bounces off."""
+    """The rails bear it, not the floor: nothing brakes it."""
     body = cube(position=(0, 0, 0.5), linear_velocity=(1, 0, 0), **ON_RAILS)
     trajectory = topple.simulate(topple.Scene(bodies=[floor(friction=0.5), body]), seconds=2.0, solver=solver)
     figure("place", np.abs(trajectory.position[-1, 1] - (2, 0, 0.5)).max(), 1e-12, "m")
@@ -104,3 +104,17 @@ def test_round_off_moves_nothing(locks, figure):
     trajectory = topple.simulate(scene, seconds=2.0)
     figure("moved", np.ptp(trajectory.position[:, 1], axis=0).max(), 1e-12, "m")
     assert "pressed into each other" in trajectory.report.warnings[0]
+
+
+@pytest.mark.parametrize("kind", ["nailed", "on rails", "animated"])
+def test_light_things_that_cannot_give_way_bear_heavy_ones(kind, figure):
+    """A board of a milligram under a block of 10 t: what it weighs is of no consequence."""
+    options = {"nailed": NAILED, "on rails": ON_RAILS, "animated": {"kind": "kinematic"}}[kind]
+    shape, place = topple.Box((3, 3, 0.2)), (0, 0, -0.1)
+    board = topple.Body("board", shape, mass=1e-6, position=place, friction=0.5, **options)
+    block = topple.Body("block", topple.Box((1, 1, 1)), mass=1e4, position=(0, 0, 1), restitution=0.5)
+    scene = topple.Scene(bodies=[board, block])
+    trajectory = topple.simulate(scene, seconds=2.0)
+    figure("height", abs(trajectory.position[-1, 1, 2] - 0.5), 1e-4, "m")
+    figure("penetration", topple.verify(scene, trajectory).max_penetration, 1e-4, "m")
+    assert not trajectory.report.warnings
