@@ -165,21 +165,22 @@ class PassageGuard:
         while found > len(self.fast):  # rarely are so many
             self.fast = np.zeros(2 * found, np.int64)
             found = list_fast_pairs(*self.what_it_takes(pairs, trace, h, mean))
-        collider = pairs.collider[self.fast[:found]]
+        fast = collider = pairs.collider[self.fast[:found]]
         own = h * (_norm(mean[:, :3]) + self.spin)
-        thinner = self.thickness[collider].min(axis=1)
         stop = np.ones(len(mean))
         for _ in range(MAX_ROUNDS):
             before = stop.copy()
             when = self._first_touch(state, collider, h, mean, stop)
             body = self.colliders.body[collider]
+            thinner = self.thickness[collider].min(axis=1)
             for side in range(2):
                 me, other = body[:, side], body[:, 1 - side]
                 # What moves far stops; a slow one in its way goes on.
                 far = (own[me] > 0.5 * FAST * thinner) | (own[me] >= own[other])
                 stops = (self.kind[me] == DYNAMIC) & (far | (self.kind[other] != DYNAMIC))
                 np.minimum.at(stop, me[stops], when[stops])
-            if (stop == before).all():
+            collider = fast[(stop != before)[self.colliders.body[fast]].any(axis=1)]
+            if not len(collider):
                 break
         stopped = stop < 1.0
         mean[stopped] *= stop[stopped, None]
@@ -203,84 +204,99 @@ class PassageGuard:
         count = len(collider)
         body = self.colliders.body[collider]
         depth = self._depth_let_pass(collider)
-        poses = _Poses(state, body, h * mean, h * self.spin)
+        poses = _Poses(state, body, h * mean, h * self.spin, self.arm)
         own = Colliders(np.arange(2 * count), self.colliders.shape[collider].reshape(-1))
         pairs = empty_pairs(count, count)
         pairs.counter[HIGH] = count
-        sides = np.arange(2 * count).reshape(-1, 2)
+        pairs.collider[:] = np.arange(2 * count).reshape(-1, 2)
         contacts = empty_contacts((count + 1) * MAX_POINTS)
+        c, R = np.empty((count, 2, 3)), np.empty((count, 2, 9))
         still = np.zeros(2 * count)
         trace = new_trace(still)
         time, when = np.zeros(count), np.ones(count)
-        active = np.ones(count, bool)
         limit = stop[body]
+        active = np.arange(count)  # pairs whose way is not at its end
         for advance in range(MAX_ADVANCES):
-            pairs.collider[:] = np.where(active[:, None], sides, -1)
-            c, R = poses.at(np.minimum(time[:, None], limit))
+            c[active], R[active] = poses.at(active, np.minimum(time[active, None], limit[active]))
             pairs.way[:] = -np.inf  # look at each, whatever was seen before
             found = detect_contacts(
-                own, self.shapes, still > 0.0, c, R, trace, pairs, still, np.inf, CARRIED, contacts,
-                self.scratch, *alone(),
+                own, self.shapes, still > 0.0, c.reshape(-1, 3), R.reshape(-1, 9), trace, pairs, still,
+                np.inf, CARRIED, contacts, self.scratch, *alone(),
             )  # fmt: skip
-            gap, normal = _deepest(contacts, found, count)
-            gap += depth
-            if advance == 0:
-                active &= gap > 0.0  # deep from the start: not a passage
-            touching = active & (gap <= 0.1 * depth)
-            when[touching] = time[touching]
-            rate = poses.approach(normal, self.arm[body], time[:, None] < limit, limit < 1.0)
-            active &= ~touching & (rate > 0.0)
-            time[active] += gap[active] / rate[active]
-            active &= time < 1.0
-            if not active.any():
+            gap, normal = (of_all[active] for of_all in _deepest(contacts, found, count))
+            gap += depth[active]
+            if advance == 0:  # who is deep from the start does not get through on this way
+                gap[gap <= 0.0] = np.inf
+            touching = gap <= 0.1 * depth[active]
+            when[active[touching]] = time[active[touching]]
+            rate = poses.approach(active, normal, time[active, None] < limit[active], limit[active] < 1.0)
+            goes_on = ~touching & (gap < rate * (1.0 - time[active]))
+            pairs.collider[active[~goes_on]] = -1
+            active = active[goes_on]
+            time[active] += gap[goes_on] / rate[goes_on]
+            if not len(active):
                 break
         when[active] = time[active]
         return when
 
 
 class _Poses:
-    """Poses of the bodies of k pairs at any moment of the step."""
+    """Poses of the bodies of k pairs at any moment of the step.
+
+    Args:
+        body: Of each pair, shape (k, 2).
+        displacement: By what each body moves and turns in the step [m, rad], shape (n, 6).
+        turning: How far its turning moves a point in the step [m], shape (n,),
+        arm: and how far any turning can [m], shape (n,).
+    """
 
     def __init__(
-        self, state: BodyState, body: np.ndarray, displacement: np.ndarray, turning: np.ndarray
+        self,
+        state: BodyState,
+        body: np.ndarray,
+        displacement: np.ndarray,
+        turning: np.ndarray,
+        arm: np.ndarray,
     ) -> None:
-        """Of each body: by what it moves in the step, (n, 6), and how far its turning moves a point [m]."""
-        flat = body.reshape(-1)
-        self.turning = turning[body]
+        self.turning, self.arm = turning[body], arm[body]
         # Positions from b's, which may be far from the origin.
-        self.c = state.c[flat] - np.repeat(state.c[body[:, 1]], 2, axis=0)
-        self.displacement = displacement[flat]
-        self.angle = _norm(self.displacement[:, 3:])
-        axis = self.displacement[:, 3:] / np.where(self.angle > 0.0, self.angle, 1.0)[:, None]
+        self.c = state.c[body] - state.c[body[:, 1:]]
+        self.displacement = displacement[body]
+        self.angle = _norm(self.displacement[:, :, 3:])
+        axis = self.displacement[:, :, 3:] / np.where(self.angle > 0.0, self.angle, 1.0)[:, :, None]
         # Of Rodrigues' formula, exp(angle [axis]) = 1 + sin(angle) [axis] + (1 - cos(angle)) [axis]^2.
-        self.R = state.R[flat].reshape(-1, 3, 3)
-        self.across = np.cross(axis[:, None, :], self.R, axisb=1, axisc=1)
-        self.back = np.cross(axis[:, None, :], self.across, axisb=1, axisc=1)
+        self.R = state.R[body].reshape(-1, 2, 3, 3)
+        self.across = np.cross(axis[:, :, None, :], self.R, axisb=2, axisc=2)
+        self.back = np.cross(axis[:, :, None, :], self.across, axisb=2, axisc=2)
 
-    def at(self, time: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Centres of mass (2 k, 3) and rotation matrices (2 k, 9); `time` (k, 2) per pair and side."""
-        part = time.reshape(-1)
-        angle = (part * self.angle)[:, None, None]
-        R = self.R + np.sin(angle) * self.across + (1.0 - np.cos(angle)) * self.back
-        return self.c + part[:, None] * self.displacement[:, :3], R.reshape(-1, 9)
+    def at(self, pair: np.ndarray, time: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Centres of mass (p, 2, 3) and rotation matrices (p, 2, 9) of some pairs.
+
+        Args:
+            pair: Which, shape (p,).
+            time: For each of their bodies, as a part of the step, shape (p, 2).
+        """
+        angle = (time * self.angle[pair])[:, :, None, None]
+        R = self.R[pair] + np.sin(angle) * self.across[pair] + (1.0 - np.cos(angle)) * self.back[pair]
+        return self.c[pair] + time[:, :, None] * self.displacement[pair, :, :3], R.reshape(-1, 2, 9)
 
     def approach(
-        self, normal: np.ndarray, arm: np.ndarray, moving: np.ndarray, stops: np.ndarray
+        self, pair: np.ndarray, normal: np.ndarray, moving: np.ndarray, stops: np.ndarray
     ) -> np.ndarray:
-        """Bound on how fast the separation along a fixed direction falls [m per step], shape (k,).
+        """Bound on how fast the separation along a fixed direction falls [m per step], shape (p,).
 
         Turning about that direction does not change it.
 
         Args:
-            normal: Of the closest points, from b to a, shape (k, 3).
-            arm: How far turning can move a point of each body [m], shape (k, 2).
-            moving, stops: Whether each body still moves, and whether it will stop, shape (k, 2).
+            pair: Which pairs, shape (p,).
+            normal: Of their closest points, from b to a, shape (p, 3).
+            moving, stops: Whether each body still moves, and whether it will stop, shape (p, 2).
         """
-        way, angle = self.displacement.reshape(-1, 2, 6), self.angle.reshape(-1, 2)
+        way, angle = self.displacement[pair], self.angle[pair]
         along = (way[:, :, :3] * normal[:, None, :]).sum(axis=2) * np.array([-1.0, 1.0])
         about = (way[:, :, 3:] * normal[:, None, :]).sum(axis=2)
-        turning = np.sqrt(np.maximum(angle * angle - about * about, 0.0)) * arm
-        rate = along + np.minimum(turning, self.turning)
+        turning = np.sqrt(np.maximum(angle * angle - about * about, 0.0)) * self.arm[pair]
+        rate = along + np.minimum(turning, self.turning[pair])
         rate = np.where(stops, np.maximum(rate, 0.0), rate)  # moving away ends when it stops
         return np.where(moving, rate, 0.0).sum(axis=1)
 
