@@ -125,8 +125,8 @@ OF_MOTION, PATIENCE = 0.3, 4
 # But no less than this part of the way in a step at which bodies count as at rest: a quarter of it kept
 # groups of cubes in a heap swinging by some 10 um, without end.
 OF_REST = 0.1
-# Velocity error that Newton's method leaves, times the step, in parts of the tolerance.
-NEWTON_ACCURACY = 1e-3
+# Velocity error that Newton's method leaves, times the step, in parts of the tolerance; in heaps in motion.
+NEWTON_ACCURACY, OF_HEAPS = 1e-3, 0.5 * ENOUGH
 NEWTON_ROUNDS = 4
 # Sweeps after which an island that has not settled goes to Newton's method, one iteration of which
 # takes as long; and after which one of more than SHORT bodies without loops does, as a column or a chain: a
@@ -134,9 +134,12 @@ NEWTON_ROUNDS = 4
 # with OF_FALL of the way that gravity adds in a step at most: what is left of a blow presses a column at each
 # link, and it takes tens of steps to stretch.
 FIRST_SWEEPS, FIRST_OF_CHAIN, SHORT, OF_FALL = 30, 12, 4, 0.1
-# A large island whose links close more than so many loops is a heap: only swept while it
-# moves: its factor fills in, and one iteration of Newton's method takes far longer than a sweep.
-LOOPS = 20
+# A large island whose links close more than so many loops is a heap. While it moves it is only swept, since
+# its factor fills in, and one iteration of Newton's method takes far longer than a sweep; unless no number of
+# sweeps settles it, as where light bodies between heavy ones let through a part of a load, by the ratio of
+# their masses, in each. Of more than MOST_OF_HEAP contacts Newton's method takes seconds, and always as long
+# as thousands of sweeps: it is not tried where no more than MANY_SWEEPS are allowed.
+LOOPS, MOST_OF_HEAP, MANY_SWEEPS = 20, 4000, 1000
 
 
 @inner
@@ -151,6 +154,12 @@ def _count_loops(contacts, islands, island):
             links += 1
         last_a, last_b = a, b
     return max(links + 1 - (islands.body_start[island + 1] - islands.body_start[island]), 0)
+
+
+@inlined
+def _is_heap(islands, island, loops):
+    """Whether an island with so many loops is one."""
+    return islands.start[island + 1] - islands.start[island] > LARGE and loops > LOOPS
 
 
 @inner
@@ -227,7 +236,8 @@ def sweep_islands(
         first, last = islands.start[island], islands.start[island + 1]
         calm = is_calm(contacts, islands.order, first, last, mean, CALM * gravity_speed)
         loops = _count_loops(contacts, islands, island)
-        heap = last - first > LARGE and loops > LOOPS
+        heap = _is_heap(islands, island, loops)
+        is_left = heap and (last - first > MOST_OF_HEAP or max_sweeps <= MANY_SWEEPS)
         if heap and equilibrium.far > 0.0:
             calm = may_settle(masses.bound, contacts, islands, island, gravity_speed, plan, solve)
         squeezed = is_squeezed(contacts, rows, solve.gap, islands, island, tolerance, mean)
@@ -262,12 +272,12 @@ def sweep_islands(
                 most, bound, solve.gap, packed, mean, board,
             )  # fmt: skip
             report[SWEEPS] += sweeps
-            unsettled = residual > enough and not heap
+            unsettled = residual > enough and not is_left
             if unsettled or squeezed or not _begin_to_slip(contacts, rows, islands, island, mean, solve):
                 break
-        if residual <= enough or heap or squeezed:
+        if residual <= enough or squeezed or is_left:
             solve.outcome[island] = DONE
-        if (heap or squeezed) and residual > enough:
+        if (squeezed or is_left) and residual > enough:
             note_unsettled(contacts, rows, islands, island, h, residual, mean, report)
 
 
@@ -333,21 +343,24 @@ def newton_islands(
         if solve.outcome[island] == DONE:
             continue
         copy_solution(islands, island, mean, rows.impulse, solve.found, solve.impulse)
-        slip_rounds = 0
+        slip_rounds = SLIP_ROUNDS
         still = may_settle(masses.bound, contacts, islands, island, gravity_speed, plan, solve)
-        static = settling and still
+        static, limit, enough, bound = settling and still, accuracy, ENOUGH * tolerance, max_sweeps
+        if settling and not still and _is_heap(islands, island, _count_loops(contacts, islands, island)):
+            limit, enough, bound = OF_HEAPS * tolerance / h, ENOUGH_IN_MOTION * tolerance, MOST_SWEEPS
+            slip_rounds = 1
         while True:
             if static:
                 leave_out_inertia(islands, island, plan, solve.newton.free, mean)
             error = _converge(
-                masses, contacts, rows, islands, island, h, tolerance, accuracy, sink,
+                masses, contacts, rows, islands, island, h, tolerance, limit, sink,
                 still or not settling, static, mean, solve, report,
             )  # fmt: skip
             if not static:
-                slip_rounds += 1
+                slip_rounds -= 1
                 settled = error * h <= ENOUGH * tolerance
                 begin = settled and _begin_to_slip(contacts, rows, islands, island, mean, solve)
-                if not begin or slip_rounds == SLIP_ROUNDS:
+                if not begin or slip_rounds == 0:
                     break
                 continue
             if settle(
@@ -362,12 +375,12 @@ def newton_islands(
             copy_solution(islands, island, solve.found, solve.impulse, mean, rows.impulse)
             residual, sweeps = sweep_island(
                 masses, contacts, rows, islands, island, h, PUSH, BENT * tolerance, ROUNDS,
-                SETTLED * tolerance, ENOUGH * tolerance, MOST_SWEEPS, max_sweeps, solve.gap, packed, mean,
+                SETTLED * tolerance, enough, MOST_SWEEPS, min(bound, max_sweeps), solve.gap, packed, mean,
                 board,
             )  # fmt: skip
             report[SWEEPS] += sweeps
             _begin_to_slip(contacts, rows, islands, island, mean, solve)
-            if residual > ENOUGH * tolerance:
+            if residual > enough:
                 note_unsettled(contacts, rows, islands, island, h, residual, mean, report)
 
 

@@ -7,9 +7,10 @@ from scenes.shapes import random_orientation
 from scipy.spatial.transform import Rotation
 from topple import sequence
 from topple.collision.pairs import HIGH
+from topple.dynamics.body_state import DYNAMIC
 from topple.geometry.shape_table import SPHERE
 from topple.jit import RUNS_AS_PYTHON
-from topple.solvers.impulse_guard import FAST, _Poses, list_fast_pairs
+from topple.solvers.impulse_guard import FAST, MAX_ROUNDS, PassageGuard, _Poses, list_fast_pairs
 
 STEP = 1.0 / 240.0  # [s]
 
@@ -79,6 +80,46 @@ def test_what_is_left_out_does_not_touch(seed, monkeypatch):
     simulation.advance(0.25)
     assert sum(listed) > 100
     assert sum(left_out) > 100
+
+
+def stops_of_all(guard, collider, state, h, mean):
+    """What `stop_at_obstacles` finds, with all pairs looked at in each round: parts of the step, by body."""
+    own, thinner = (
+        h * (np.linalg.norm(mean[:, :3], axis=1) + guard.spin),
+        guard.thickness[collider].min(axis=1),
+    )
+    body, stop = guard.colliders.body[collider], np.ones(len(mean))
+    for _ in range(MAX_ROUNDS):
+        when = guard._first_touch(state, collider, h, mean, stop)
+        for k in range(len(collider)):
+            for me, other in (body[k], body[k, ::-1]):
+                far = own[me] > 0.5 * FAST * thinner[k] or own[me] >= own[other]
+                if guard.kind[me] == DYNAMIC and (far or guard.kind[other] != DYNAMIC):
+                    stop[me] = min(stop[me], when[k])
+    return stop
+
+
+@pytest.mark.skipif(RUNS_AS_PYTHON, reason="each would take two minutes without compilation")
+@pytest.mark.parametrize("seed", range(3))
+def test_only_pairs_that_go_another_way_are_looked_at_again(seed, monkeypatch):
+    """Bodies that stop, and what would have met them, end where they do if all pairs are looked at anew."""
+    simulation = topple.Simulation(shot(60, 0.02, seed), topple.ImpulseSolver(time_step=STEP))
+    stop_at_obstacles, stopped = PassageGuard.stop_at_obstacles, []
+
+    def stop_and_compare(self, found, state, pairs, trace, h, mean):
+        while found > len(self.fast):
+            self.fast = np.zeros(2 * found, np.int64)
+            found = list_fast_pairs(*self.what_it_takes(pairs, trace, h, mean))
+        stop = stops_of_all(self, pairs.collider[self.fast[:found]], state, h, mean)
+        expected = mean * stop[:, None]
+        stopped.append(stop_at_obstacles(self, found, state, pairs, trace, h, mean))
+        assert stopped[-1] == (stop < 1.0).sum()
+        np.testing.assert_array_equal(mean, expected)
+        return stopped[-1]
+
+    monkeypatch.setattr(PassageGuard, "stop_at_obstacles", stop_and_compare)
+    simulation.advance(0.25)
+    assert max(stopped) > 1
 
 
 def test_poses_on_the_way():

@@ -273,15 +273,13 @@ def test_heaps_in_motion_settle_in_each_step(name, figure):
 
 
 @pytest.mark.slow
-def test_heavy_on_light_in_a_heap_settles_in_most_steps(figure):
-    """200 cubes of 1 to 1000 kg that fall on each other for two seconds at 1/240 s: few steps do not settle.
+def test_heavy_on_light_in_a_heap_settles(figure):
+    """200 cubes of 1 to 1000 kg that fall on each other for two seconds at 1/240 s: nearly all steps settle.
 
-    Loads that drift to where they belong take a direction kept over many sweeps. Forgotten as soon as one
-    changed more than that before, 106 of the 480 steps did not settle within 4000; now 40 do not. How many
-    there are at best is not known: the bound lies between the two.
+    4000 sweeps do not settle 36 of the 480 steps; Newton's method does, but where a cube is deep in a wall.
     """
     report = topple.simulate(scenes.mixed_masses(), seconds=2.0, fps=240.0).report
-    figure("part of the steps that did not settle", len(report.unresolved) / 480, 0.15)
+    figure("part of the steps that did not settle", len(report.unresolved) / 480, 0.01)
 
 
 def test_a_heap_of_hundreds_calms_down(figure):
