@@ -13,8 +13,8 @@ class ImpulseSolver:
         time_step: Longest step [s]; frames are divided into equal steps no longer than this.
         tolerance: Largest penetration the solver leaves [m]. Small bodies get a smaller one, so
             that dice and boulders behave alike.
-        max_iterations: Bound on the sweeps over one island in one step; where Newton's method does not settle
-            what is left then, which it is not to try in heaps at 1000 or less, that is reported.
+        max_iterations: Bound on the sweeps over one island in one step. What they do not settle goes to
+            Newton's method, heaps only if this is more than 1000; what that does not settle is reported.
         shock_propagation: Sweep each island from the ground up. Changes how fast the solution is
             found, not the solution.
         sleeping: Leave bodies that are held at rest alone until something about them changes. A heap at

@@ -82,14 +82,12 @@ def test_what_is_left_out_does_not_touch(seed, monkeypatch):
     assert sum(left_out) > 100
 
 
-def stops_of_all(guard, collider, state, h, mean):
+def stops_of_all(guard, collider, state, h, mean, rounds):
     """What `stop_at_obstacles` finds, with all pairs looked at in each round: parts of the step, by body."""
-    own, thinner = (
-        h * (np.linalg.norm(mean[:, :3], axis=1) + guard.spin),
-        guard.thickness[collider].min(axis=1),
-    )
+    own = h * (np.linalg.norm(mean[:, :3], axis=1) + guard.spin)
+    thinner = guard.thickness[collider].min(axis=1)
     body, stop = guard.colliders.body[collider], np.ones(len(mean))
-    for _ in range(MAX_ROUNDS):
+    for _ in range(rounds):
         when = guard._first_touch(state, collider, h, mean, stop)
         for k in range(len(collider)):
             for me, other in (body[k], body[k, ::-1]):
@@ -99,18 +97,17 @@ def stops_of_all(guard, collider, state, h, mean):
     return stop
 
 
-@pytest.mark.skipif(RUNS_AS_PYTHON, reason="each would take two minutes without compilation")
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, 2])
 def test_only_pairs_that_go_another_way_are_looked_at_again(seed, monkeypatch):
     """Bodies that stop, and what would have met them, end where they do if all pairs are looked at anew."""
-    simulation = topple.Simulation(shot(60, 0.02, seed), topple.ImpulseSolver(time_step=STEP))
-    stop_at_obstacles, stopped = PassageGuard.stop_at_obstacles, []
+    simulation = topple.Simulation(shot(30, 0.02, seed), topple.ImpulseSolver(time_step=STEP))
+    guard, stop_at_obstacles = simulation._pipeline.guard, PassageGuard.stop_at_obstacles
+    guard.fast, stopped, more_in_later_rounds = np.zeros(4096, np.int64), [], []  # room for all
 
     def stop_and_compare(self, found, state, pairs, trace, h, mean):
-        while found > len(self.fast):
-            self.fast = np.zeros(2 * found, np.int64)
-            found = list_fast_pairs(*self.what_it_takes(pairs, trace, h, mean))
-        stop = stops_of_all(self, pairs.collider[self.fast[:found]], state, h, mean)
+        fast = pairs.collider[self.fast[:found]]
+        stop = stops_of_all(self, fast, state, h, mean, MAX_ROUNDS)
+        more_in_later_rounds.append((stop != stops_of_all(self, fast, state, h, mean, 1)).any())
         expected = mean * stop[:, None]
         stopped.append(stop_at_obstacles(self, found, state, pairs, trace, h, mean))
         assert stopped[-1] == (stop < 1.0).sum()
@@ -118,8 +115,9 @@ def test_only_pairs_that_go_another_way_are_looked_at_again(seed, monkeypatch):
         return stopped[-1]
 
     monkeypatch.setattr(PassageGuard, "stop_at_obstacles", stop_and_compare)
-    simulation.advance(0.25)
+    simulation.advance(0.02)
     assert max(stopped) > 1
+    assert any(more_in_later_rounds)  # or this shows nothing
 
 
 def test_poses_on_the_way():
