@@ -9,23 +9,24 @@ from .ground import GRAVITY, floor
 from .shapes import random_orientation
 
 
-def cube_grid(columns: int = 10, levels: int = 10) -> topple.Scene:
+def cube_grid(columns: int = 10, levels: int = 10, beside: float = 1.0, gap: float = 0.5) -> topple.Scene:
     """Unit cubes dropped in a grid of columns x columns columns, `levels` high: 1000 by default.
 
-    Restitution 0.48 and friction 0.1 as in Bender & Schmitt 2006, section 4. Columns are 2 m apart,
-    cubes hang 0.5 m above each other, the lowest 0.5 m above the floor.
+    Restitution 0.48 and friction 0.1 as in Bender & Schmitt 2006, section 4. There are `beside` [m] between
+    columns, and `gap` [m] between cubes above each other and below the lowest.
     """
     scene = topple.Scene(gravity=(0.0, 0.0, -GRAVITY))
     scene.add(floor(friction=0.1, restitution=0.48))
-    middle = columns - 1.0
+    apart, middle = 1.0 + beside, (columns - 1) / 2
     for level in range(levels):
         for i in range(columns):
             for j in range(columns):
+                z = 0.5 + gap + (1.0 + gap) * level
                 scene.add(
                     topple.Body(
                         f"cube_{level:02}_{i:02}_{j:02}",
                         topple.Box((1.0, 1.0, 1.0)),
-                        position=(2.0 * i - middle, 2.0 * j - middle, 1.0 + 1.5 * level),
+                        position=(apart * (i - middle), apart * (j - middle), z),
                         friction=0.1,
                         restitution=0.48,
                     )
