@@ -14,11 +14,11 @@ import math
 import numpy as np
 
 from ..collision.contact_set import cores
-from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B
+from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B, CARRIED_BY_WORLD
 from ..dynamics.body_state import DYNAMIC
 from ..jit import inlined, inner
 from ..math3 import vec3
-from .impulse_contacts import LOWEST, is_lowest, round_axis_of, turn_shown, turned_arm
+from .impulse_contacts import LOWEST, is_ball, is_lowest, round_axis_of, turn_shown, turned_arm
 
 # What turns by less [rad], and moves by no more of its size, keeps its arms: energy is off by that part in
 # a radian. So does what turns farther in a step than the last step tells of, which of rims tells farther,
@@ -103,7 +103,7 @@ def _turn(masses, plan, body, h, w, arm, rounding):
     if spins and not is_rim and rounding * rounding <= ON_TIP**2 * reach:
         return vec3.scale(driven, h), around * h * h / reach, False
     turn = vec3.scale(w, h)
-    angle = vec3.dot(turn, turn) if reach > 0.0 else 0.0  # nothing of a ball's shows
+    angle = 0.0 if is_ball(masses, body, rounding) else vec3.dot(turn, turn)  # nothing of a ball's shows
     most = MOST_TURN_OF_RIM if is_rim and rounding == 0.0 else MOST_TURN
     return turn, angle, angle > most * most
 
@@ -135,6 +135,20 @@ def _half_slip(n, way, moved_a, moved_b, sticks):
     slip = vec3.add(vec3.scale(way, 0.5), vec3.subtract(moved_a, moved_b))
     slip = vec3.subtract(slip, vec3.scale(n, vec3.dot(n, slip)))
     return slip if vec3.dot(slip, slip) >= sticks * sticks else (0.0, 0.0, 0.0)
+
+
+@inlined
+def _parting(contacts, c, n, way):
+    """By how much round surfaces part where one goes straight on along the other [m]; 0 where it does not.
+
+    That far apart what rolls on the other is on it still. Its arms must not jump to those of the start of the
+    step as it leaves: by these it would go straight on, held up by as much as that takes.
+    """
+    radius, off = contacts.rounding[c, 0] + contacts.rounding[c, 1], vec3.dot(n, way)
+    if contacts.carrier[c] != CARRIED_BY_WORLD or contacts.meets[c] > 0.0 or radius == 0.0:
+        return 0.0
+    parting = 0.5 * (vec3.dot(way, way) - off * off) / radius
+    return parting if abs(off) <= 2.0 * parting else 0.0
 
 
 @inner
@@ -184,7 +198,8 @@ def mean_arms(
         wb, turn_b, far_b = _turn(masses, plan, b, h, (vb[3], vb[4], vb[5]), rb, contacts.rounding[c, 1])
         if far_a or far_b:
             continue
-        touches = contacts.separation[c] + allowance[slots[c]] <= touching
+        near = touching + _parting(contacts, c, n, way)
+        touches = contacts.separation[c] + allowance[slots[c]] <= near
         if not touches and contacts.meets[c] > 0.0:
             continue  # arms are those of the moment they meet
         shift_a, moved_a, rim_a = _shift(masses, a, wa, ra, vec3.scale(n, -1.0))

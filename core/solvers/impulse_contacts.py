@@ -24,6 +24,7 @@ LOWEST = 1.0 - 1e-6
 FAR_TURN = 0.5  # [rad] a step; beyond it the impulses of the last step are none of the next
 # Net contact impulse on a body, in units of what gravity adds in a step, up to which it is a lasting force.
 SMOOTH = 4.0
+ROUND = 1.0 + 1e-9  # of its radius: how far from its centre of mass no point of a ball is
 MOST_BENT = 1.5  # [rad] a step; what comes round farther may have been anywhere on its way to the end
 
 
@@ -51,6 +52,12 @@ def without_roll(masses, body, w):
     """A rotation without its part about the axis of a round body."""
     axis = round_axis_of(masses, body)
     return vec3.subtract(w, vec3.scale(axis, vec3.dot(w, axis)))
+
+
+@inlined
+def is_ball(masses, body, rounding):
+    """Whether a body whose surface has this rounding [m] is a ball about its centre of mass."""
+    return masses.bound[body] <= ROUND * rounding
 
 
 @inlined
@@ -145,6 +152,24 @@ def gap_curvature(masses, contacts, c, velocity):
     return vec3.dot(n, turning)
 
 
+@inlined
+def _gap_of_balls(contacts, c, shift):
+    """The gap of two balls after one has moved on the other [m]."""
+    radius = contacts.rounding[c, 0] + contacts.rounding[c, 1]
+    way = vec3.add(vec3.scale(vec3.load(contacts.normal, c), contacts.separation[c] + radius), shift)
+    return vec3.norm(way) - radius
+
+
+@inlined
+def _correct(rows, c, correction, opens, limit, gap_out):
+    """Take a correction into the gap of contact `c` if it can matter; whether that changes it by so much."""
+    old = rows.gap[c] - gap_out[c]
+    if rows.impulse[c, 0] > 0.0 or opens + correction < 0.0:
+        rows.gap[c] = gap_out[c] + correction
+        return abs(correction - old) > limit
+    return False
+
+
 @inner
 def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out):
     """Correct the gaps of an island for arms that rotate through the step.
@@ -166,6 +191,20 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
         most = max(turn_a * masses.bound[a], turn_b * masses.bound[b])
         if contacts.meets[c] > 0.0:  # they have not met: what is still apart needs no correction
             continue
+        n, separation = vec3.load(contacts.normal, c), contacts.separation[c]
+        shift = (
+            h * (velocity[a, 0] - velocity[b, 0]),
+            h * (velocity[a, 1] - velocity[b, 1]),
+            h * (velocity[a, 2] - velocity[b, 2]),
+        )
+        radius_a, radius_b = contacts.rounding[c, 0], contacts.rounding[c, 1]
+        if is_ball(masses, a, radius_a) and is_ball(masses, b, radius_b):
+            if vec3.dot(shift, shift) >= 0.25 * limit * (radius_a + radius_b):
+                straight = separation + h * vec3.dot(n, relative_velocity(velocity, contacts, c))
+                correction = _gap_of_balls(contacts, c, shift) - straight
+                opens = gap_out[c] + straight - separation
+                again = _correct(rows, c, correction, opens, limit, gap_out) or again
+            continue
         if most < 0.125 * limit and max(turn_a, turn_b) < FAR_TURN * FAR_TURN:
             continue  # `turning`, below, is less than twice that
         ra, rb = cores(contacts.arm_at_start, contacts.normal, contacts.rounding, c)
@@ -178,13 +217,6 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
         turning = tilt_a * math.sqrt(turn_a) * far_a + tilt_b * math.sqrt(turn_b) * far_b
         if turning < 0.25 * limit:
             continue
-        n = vec3.load(contacts.normal, c)
-        shift = (
-            h * (velocity[a, 0] - velocity[b, 0]),
-            h * (velocity[a, 1] - velocity[b, 1]),
-            h * (velocity[a, 2] - velocity[b, 2]),
-        )
-        separation = contacts.separation[c]
         straight = separation + h * vec3.dot(n, relative_velocity(velocity, contacts, c))
         # What a correction, below, is less than: what opens farther than that needs none. Not so of a rim,
         # whose lowest point can move by more than its body turns.
@@ -208,11 +240,7 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
         d = vec3.subtract(vec3.subtract(ra_end, ra), vec3.subtract(rb_end, rb))
         moved = vec3.add(shift, d)
         curved = separation * vec3.dot(n_end, n) + vec3.dot(n_end, moved)
-        correction = curved - straight
-        old = rows.gap[c] - gap_out[c]
-        if rows.impulse[c, 0] > 0.0 or opens + correction < 0.0:
-            rows.gap[c] = gap_out[c] + correction
-            again = again or abs(correction - old) > limit
+        again = _correct(rows, c, curved - straight, opens, limit, gap_out) or again
     return again
 
 

@@ -97,7 +97,7 @@ def stops_of_all(guard, collider, state, h, mean, rounds):
     return stop
 
 
-@pytest.mark.parametrize("seed", [0, 2])
+@pytest.mark.parametrize("seed", [0, 3])
 def test_only_pairs_that_go_another_way_are_looked_at_again(seed, monkeypatch):
     """Bodies that stop, and what would have met them, end where they do if all pairs are looked at anew."""
     simulation = topple.Simulation(shot(30, 0.02, seed), topple.ImpulseSolver(time_step=STEP))
