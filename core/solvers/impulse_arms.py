@@ -18,7 +18,7 @@ from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B, CARRIED_BY_WORL
 from ..dynamics.body_state import DYNAMIC
 from ..jit import inlined, inner
 from ..math3 import vec3
-from .impulse_contacts import LOWEST, is_ball, is_lowest, round_axis_of, turn_shown, turned_arm
+from .impulse_contacts import LOWEST, is_ball, is_lowest, round_axis_of, turn_shown, turned_arm, without_roll
 
 # What turns by less [rad], and moves by no more of its size, keeps its arms: energy is off by that part in
 # a radian. So does what turns farther in a step than the last step tells of, which of rims tells farther,
@@ -88,22 +88,27 @@ def _shift_of_round(masses, body, axis, w, arm, n):
 
 
 @inlined
-def _turn(masses, plan, body, h, w, arm, rounding):
+def _turn(masses, plan, body, h, w, arm, rounding, n):
     """By what a body turns in the step that turned with w in the last one.
 
-    What spins on a tip, blunt by no more than a part of its arm, turns as planned, however far.
+    What spins on a tip, blunt by no more than a part of its arm, turns as planned, however far. Where a round
+    body rolls on its side, that does not show.
+
+    Args:
+        n: Normal; either way.
 
     Returns:
         (rotation [rad], square of the angle by which the arm turns, whether that is more than is known).
     """
-    driven, reach = vec3.load(plan.driven, body), vec3.dot(arm, arm)
-    way, offset = vec3.cross(driven, arm), vec3.cross(round_axis_of(masses, body), arm)
+    axis, driven, reach = round_axis_of(masses, body), vec3.load(plan.driven, body), vec3.dot(arm, arm)
+    way, offset = vec3.cross(driven, arm), vec3.cross(axis, arm)
     around, is_rim = vec3.dot(way, way), vec3.dot(offset, offset) > ON_AXIS**2 * reach
     spins = 0.0 < around < ON_TIP**2 * vec3.dot(driven, driven) * reach
     if spins and not is_rim and rounding * rounding <= ON_TIP**2 * reach:
         return vec3.scale(driven, h), around * h * h / reach, False
     turn = vec3.scale(w, h)
-    angle = 0.0 if is_ball(masses, body, rounding) else vec3.dot(turn, turn)  # nothing of a ball's shows
+    shown = without_roll(masses, body, turn) if vec3.dot(axis, n) ** 2 <= LOWEST else turn
+    angle = 0.0 if is_ball(masses, body, rounding) else vec3.dot(shown, shown)
     most = MOST_TURN_OF_RIM if is_rim and rounding == 0.0 else MOST_TURN
     return turn, angle, angle > most * most
 
@@ -138,13 +143,16 @@ def _half_slip(n, way, moved_a, moved_b, sticks):
 
 
 @inlined
-def _parting(contacts, c, n, way):
+def _parting(contacts, c, radius, n, way):
     """By how much round surfaces part where one goes straight on along the other [m]; 0 where it does not.
 
     That far apart what rolls on the other is on it still. Its arms must not jump to those of the start of the
     step as it leaves: by these it would go straight on, held up by as much as that takes.
+
+    Args:
+        radius: Sum of theirs [m].
     """
-    radius, off = contacts.rounding[c, 0] + contacts.rounding[c, 1], vec3.dot(n, way)
+    off = vec3.dot(n, way)
     if contacts.carrier[c] != CARRIED_BY_WORLD or contacts.meets[c] > 0.0 or radius == 0.0:
         return 0.0
     parting = 0.5 * (vec3.dot(way, way) - off * off) / radius
@@ -194,16 +202,17 @@ def mean_arms(
         way = h * (va[0] - vb[0]), h * (va[1] - vb[1]), h * (va[2] - vb[2])
         n = vec3.load(contacts.normal, c)
         ra, rb = cores(contacts.arm_at_start, contacts.normal, contacts.rounding, c)
-        wa, turn_a, far_a = _turn(masses, plan, a, h, (va[3], va[4], va[5]), ra, contacts.rounding[c, 0])
-        wb, turn_b, far_b = _turn(masses, plan, b, h, (vb[3], vb[4], vb[5]), rb, contacts.rounding[c, 1])
+        round_a, round_b = contacts.rounding[c, 0], contacts.rounding[c, 1]
+        wa, turn_a, far_a = _turn(masses, plan, a, h, (va[3], va[4], va[5]), ra, round_a, n)
+        wb, turn_b, far_b = _turn(masses, plan, b, h, (vb[3], vb[4], vb[5]), rb, round_b, n)
         if far_a or far_b:
             continue
-        near = touching + _parting(contacts, c, n, way)
+        shift_a, moved_a, rim_a = _shift(masses, a, wa, ra, vec3.scale(n, -1.0))
+        shift_b, moved_b, rim_b = _shift(masses, b, wb, rb, n)
+        near = touching + _parting(contacts, c, round_a + rim_a + round_b + rim_b, n, way)
         touches = contacts.separation[c] + allowance[slots[c]] <= near
         if not touches and contacts.meets[c] > 0.0:
             continue  # arms are those of the moment they meet
-        shift_a, moved_a, rim_a = _shift(masses, a, wa, ra, vec3.scale(n, -1.0))
-        shift_b, moved_b, rim_b = _shift(masses, b, wb, rb, n)
         slip, share = (0.0, 0.0, 0.0), 0.0
         if touches:  # where one slides on the other, both are pushed at the same point still
             reach = math.sqrt(vec3.dot(ra, ra) + vec3.dot(rb, rb))

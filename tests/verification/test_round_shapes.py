@@ -111,28 +111,40 @@ def test_ball_that_rolls_down_a_ball(time_step, figure):
 
 
 @pytest.mark.parametrize("time_step", [1 / 60, 1 / 240, 1e-3])
-@pytest.mark.parametrize("rolls", [False, True], ids=["slides", "rolls"])
-def test_ball_that_leaves_a_ball(rolls, time_step, figure):
-    """A ball leaves another where nothing presses it on: cos = 2/3 of that it set off at, 10/17 if it rolls.
+@pytest.mark.parametrize(
+    ("dome", "shape", "rolls"),
+    [
+        pytest.param(topple.Sphere(1.0), topple.Sphere(0.1), False, id="ball slides"),
+        pytest.param(topple.Sphere(1.0), topple.Sphere(0.1), True, id="ball rolls"),
+        pytest.param(topple.Cylinder(1.0, 2.0), topple.Cylinder(0.1, 0.6), True, id="cylinder rolls"),
+        pytest.param(topple.Capsule(1.0, 2.0), topple.Capsule(0.1, 0.6), True, id="capsule rolls"),
+    ],
+)
+def test_leaves_a_dome(dome, shape, rolls, time_step, figure):
+    """A ball, cylinder or capsule leaves a dome of its kind where nothing presses it on any more.
 
-    There v^2 = g d cos, d the distance of the centres, and its speed to the side lasts. What slides loses by
-    the normal of the beginning of each step, the integral of N v^2 h / (2 d) over time. What rolls is slowed
-    down by 2/7 g sin until it leaves, which it does at the end of a step.
+    With i = I / (m r^2), or 0 where it slides, d the distance of the axes and q = 2 / (1 + i), it sets off
+    from rest at cos_0 and has v^2 = q g d (cos_0 - cos); it leaves where that is g d cos, and its speed to
+    the side lasts. What slides loses by the normal of the beginning of each step, the integral of N v^2 h /
+    (2 d) over time. What rolls is slowed down by i / (1 + i) g sin until it leaves, at the end of a step.
 
-    Source: Newton; energy with I = 2/5 m r^2.
+    Source: Newton and Euler.
     """
     d, start = 1.1, 0.2
     friction = 1000.0 if rolls else 0.0
     scene = topple.Scene(gravity=(0, 0, -G))
-    scene.add(topple.Body("dome", topple.Sphere(1.0), kind="static", friction=friction))
+    scene.add(topple.Body("dome", dome, kind="static", orientation=LYING, friction=friction))
     at = d * np.array([math.sin(start), 0.0, math.cos(start)])
-    scene.add(topple.Body("ball", topple.Sphere(0.1), position=at, friction=friction))
+    body = topple.Body("body", shape, position=at, orientation=LYING, friction=friction)
+    scene.add(body)
     simulation = topple.Simulation(scene, topple.ImpulseSolver(time_step=time_step))
     simulation.advance(1.5)
-    cosine = (10 / 17 if rolls else 2 / 3) * math.cos(start)
+    i = np.array(body.inertia)[2, 2] / (body.mass * shape.radius**2) if rolls else 0.0
+    q = 2.0 / (1.0 + i)
+    cosine = q / (1.0 + q) * math.cos(start)
     aside = math.sqrt(G * d * cosine) * cosine
     if rolls:
-        bound = 2 / 7 * G * math.sqrt(1.0 - cosine**2) * cosine * time_step / aside
+        bound = i / (1.0 + i) * G * math.sqrt(1.0 - cosine**2) * cosine * time_step / aside
     else:
         angle = np.linspace(start, math.acos(cosine), 1000)
         square = 2.0 * G * d * (math.cos(start) - np.cos(angle))
