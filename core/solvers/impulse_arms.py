@@ -156,6 +156,7 @@ def _parting(contacts, c, radius, n, way):
     if contacts.carrier[c] != CARRIED_BY_WORLD or contacts.meets[c] > 0.0 or radius == 0.0:
         return 0.0
     parting = 0.5 * (vec3.dot(way, way) - off * off) / radius
+    # On the other the mean of the last step, seen from the end of it, leads away by just that.
     return parting if abs(off) <= 2.0 * parting else 0.0
 
 

@@ -176,7 +176,8 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
 
     The sweeps move contacts along straight lines; here both arms and the carried normal turn. Where
     the separation predicted for t + h then falls below -limit, the difference to the straight
-    prediction is taken into the gap.
+    prediction is taken into the gap. Balls have the same gap however they turn, but part as one goes
+    past the other.
 
     Returns:
         Whether any gap was corrected by so much that the island must be solved again.
@@ -199,6 +200,7 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
         )
         radius_a, radius_b = contacts.rounding[c, 0], contacts.rounding[c, 1]
         if is_ball(masses, a, radius_a) and is_ball(masses, b, radius_b):
+            # By shift^2 / (2 radius): an eighth of the limit.
             if vec3.dot(shift, shift) >= 0.25 * limit * (radius_a + radius_b):
                 straight = separation + h * vec3.dot(n, relative_velocity(velocity, contacts, c))
                 correction = _gap_of_balls(contacts, c, shift) - straight
