@@ -33,8 +33,9 @@ class ContactGeometry(NamedTuple):
     """The part of a contact set that solvers need; see there."""
 
     body: np.ndarray
-    normal: np.ndarray
-    arm: np.ndarray  # [m] (capacity, 2, 3) in the mean over the step: see solvers/impulse_arms.py
+    normal: np.ndarray  # (capacity, 3) in the mean over the step: see solvers/impulse_arms.py
+    normal_at_start: np.ndarray  # the contact set's
+    arm: np.ndarray  # [m] (capacity, 2, 3) in the mean over the step
     arm_at_start: np.ndarray  # the contact set's
     rounding: np.ndarray
     separation: np.ndarray
@@ -44,15 +45,16 @@ class ContactGeometry(NamedTuple):
     look: np.ndarray
 
     def at_start(self) -> "ContactGeometry":
-        """The same with the arms of the beginning of the step."""
-        return self._replace(arm=self.arm_at_start)
+        """The same with normals and arms of the beginning of the step."""
+        return self._replace(normal=self.normal_at_start, arm=self.arm_at_start)
 
 
 def contact_geometry(contacts: ContactSet) -> ContactGeometry:
-    """Where the contacts are; the arrays are those of the contact set, not copies, but for the mean arms."""
-    (mean_arm,) = scratch_tables((contacts.arm.shape, float))
+    """Where the contacts are: arrays of the contact set, not copies, but for what is in the mean."""
+    mean_normal, mean_arm = scratch_tables((contacts.normal.shape, float), (contacts.arm.shape, float))
     return ContactGeometry(
         contacts.body,
+        mean_normal,
         contacts.normal,
         mean_arm,
         contacts.arm,

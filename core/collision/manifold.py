@@ -14,6 +14,7 @@ import numpy as np
 from ..geometry.support import vertex
 from ..jit import inlined, inner
 from ..math3 import mat3, vec3
+from .separating_plane import FACE_A, FACE_B, NO_WITNESS
 
 MAX_POINTS = 4
 SMALLEST_ROOM = 16  # vertices of a polygon for which there is always room: discs have so many
@@ -26,6 +27,7 @@ AS_DEEP, SAME_POINT = 1e-7, 1e-3  # of the size: differences in depth, and in pl
 # Vertices outside a side plane by less than this fraction of the side's length count as inside:
 # boxes stacked flush would otherwise swap a vertex for a cut, and its feature id, by round-off.
 FLUSH = 1e-6
+FLUSH_COSINE = 1.0 - 1e-12  # of the angle between two normals that are one but for round-off
 TIE = 1e-6  # of the size: by less than this no candidate is better than an earlier one
 KEPT = 1.05  # how much better than a point of the last step another must be to take its place
 LOWER = 0.25  # of the slack: other candidates are no lower than this below points that are kept
@@ -46,6 +48,7 @@ class ManifoldScratch(NamedTuple):
     separation: np.ndarray  # [m] (m,)
     lowest: np.ndarray  # [m] (m,) the separation, or what it falls to in the motion ahead: see `foresee`
     feature: np.ndarray  # (m,)
+    face: np.ndarray  # (1,) FACE_A or FACE_B where one of that shape's lies between them; NO_WITNESS else
     beside: np.ndarray  # [m] (1,) how much higher than the deepest point the next corner is of what a round
     # shape turns to a triangle, which has a part of it; infinite to others
     merit: np.ndarray  # (m,) factor on what speaks for each candidate, greater for those of the last step
@@ -66,6 +69,7 @@ def manifold_scratch(largest_loop: int, largest_vertex_count: int) -> ManifoldSc
         separation=np.zeros(m),
         lowest=np.zeros(m),
         feature=np.zeros(m, np.int64),
+        face=np.zeros(1, np.int64),
         beside=np.zeros(1),
         merit=np.zeros(m),
         chosen=np.zeros(MAX_POINTS, np.int64),
@@ -101,6 +105,26 @@ def _load_face(shapes, s, face, r, offset, scratch):
         scratch.polygon[0, i, 0], scratch.polygon[0, i, 1], scratch.polygon[0, i, 2] = p
         scratch.tag[0, i] = shapes.loop[k]
     return last - first
+
+
+@inlined
+def outward_of(scratch, row):
+    """Normal of the polygon in a row, out of its shape."""
+    corner = vec3.load(scratch.polygon[row], 0)
+    u = vec3.subtract(vec3.load(scratch.polygon[row], 1), corner)
+    v = vec3.subtract(vec3.load(scratch.polygon[row], 2), corner)
+    outward = vec3.cross(u, v)
+    return vec3.scale(outward, 1.0 / vec3.norm(outward))
+
+
+@inlined
+def face_between(count_a, count_b, n, scratch):
+    """Which shape's face, in polygon 0 or 1, lies between them: FACE_A, FACE_B, or none does."""
+    if count_b > 2 and vec3.dot(outward_of(scratch, np.int64(1)), n) > FLUSH_COSINE:
+        return FACE_B
+    if count_a > 2 and vec3.dot(outward_of(scratch, np.int64(0)), n) < -FLUSH_COSINE:
+        return FACE_A
+    return NO_WITNESS
 
 
 @inner

@@ -48,10 +48,7 @@ from .persistence import (
 )
 from .primitives import collide_sphere_solid, collide_spheres, collide_with_plane
 from .round_shapes import collide_round, collide_round_with_plane
-from .separating_plane import (
-    FACE_A,
-    FACE_B,
-)
+from .separating_plane import FACE_A, FACE_B, NO_WITNESS
 from .triangles import collide_triangle
 
 CARRIED_BY_WORLD, CARRIED_BY_A, CARRIED_BY_B = 0, 1, 2
@@ -101,11 +98,14 @@ def _collide_pair(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scr
     kind_a, kind_b = shapes.kind[sa], shapes.kind[sb]
     origin = (0.0, 0.0, 0.0)
     manifold = scratch.manifold
+    manifold.face[0] = NO_WITNESS
     round_a, round_b = _is_round(kind_a), _is_round(kind_b)
     if kind_b == TRIANGLE:
         collide_triangle(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, manifold, scratch.simplex,
                          scratch.polytope, scratch.deepest)  # fmt: skip
+        manifold.face[0] = witness[0]
     elif kind_b == PLANE:
+        manifold.face[0] = FACE_B
         n = mat3.transform(rb, vec3.load(shapes.face_normal, shapes.face_start[sb]))
         distance = shapes.face_distance[shapes.face_start[sb]]
         if round_a:
@@ -113,6 +113,7 @@ def _collide_pair(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scr
         else:
             collide_with_plane(shapes, sa, ra, p_ba, n, distance, 1.0, margin, manifold)
     elif kind_a == PLANE:
+        manifold.face[0] = FACE_A
         n = mat3.transform(ra, vec3.load(shapes.face_normal, shapes.face_start[sa]))
         distance = shapes.face_distance[shapes.face_start[sa]] + vec3.dot(n, p_ba)
         if round_b:
@@ -125,12 +126,14 @@ def _collide_pair(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scr
         collide_spheres(center_a, shapes.radius[sa], center_b, shapes.radius[sb], margin, manifold)
     elif kind_a == SPHERE and kind_b != CAPSULE:
         center = vec3.add(mat3.transform(ra, vec3.load(shapes.vertex, shapes.vertex_start[sa])), p_ba)
-        collide_sphere_solid(shapes, center, shapes.radius[sa], sb, rb, 1.0, margin, manifold)
+        is_flat = collide_sphere_solid(shapes, center, shapes.radius[sa], sb, rb, 1.0, margin, manifold)
+        manifold.face[0] = FACE_B if is_flat else NO_WITNESS
     elif kind_b == SPHERE and kind_a != CAPSULE:
         center_b = mat3.transform(rb, vec3.load(shapes.vertex, shapes.vertex_start[sb]))
         center = vec3.subtract(center_b, p_ba)
         first = manifold.count[0]
-        collide_sphere_solid(shapes, center, shapes.radius[sb], sa, ra, -1.0, margin, manifold)
+        is_flat = collide_sphere_solid(shapes, center, shapes.radius[sb], sa, ra, -1.0, margin, manifold)
+        manifold.face[0] = FACE_A if is_flat else NO_WITNESS
         if manifold.count[0] > first:
             for k in range(3):
                 manifold.p_a[first, k] += center_b[k]
@@ -139,16 +142,15 @@ def _collide_pair(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scr
                       scratch.polytope, scratch.deepest)  # fmt: skip
     else:
         collide_hulls(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size, scratch, counter)
+        manifold.face[0] = witness[0]
 
 
 @inlined
-def _carrier(witness, kind_a, kind_b):
+def _carrier(manifold):
     """Whose rotation turns the contact normal while the pair moves through a step."""
-    if kind_b == PLANE or (witness[0] == FACE_B and kind_a != SPHERE):
+    if manifold.face[0] == FACE_B:
         return CARRIED_BY_B
-    if kind_a == PLANE or (witness[0] == FACE_A and kind_b != SPHERE):
-        return CARRIED_BY_A
-    return CARRIED_BY_WORLD
+    return CARRIED_BY_A if manifold.face[0] == FACE_A else CARRIED_BY_WORLD
 
 
 @merged
@@ -296,7 +298,7 @@ def _look_at_pairs(
         if manifold.count[0] > 0 and pairs.room[slot] < 0:
             pairs.point_count[slot], pairs.way[slot] = NEEDS_ROOM, -np.inf  # near, whatever its gap
         elif manifold.count[0] > 0:
-            carrier = _carrier(witness, shapes.kind[sa], shapes.kind[sb])
+            carrier = _carrier(manifold)
             foresee(manifold, at[1], a, b, trace.ahead, rolls)
             pairs.gap[slot] = gap
             _store_points(

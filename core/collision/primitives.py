@@ -63,14 +63,17 @@ def collide_sphere_solid(shapes, center, radius, sb, rb, sign, margin, manifold)
 
     `sign` is 1 where the solid is b, -1 where it is a. The point added lies on a; in the second case
     it is given from the centre of the sphere.
+
+    Returns:
+        Whether it touches on a flat face.
     """
     local = mat3.transform_transposed(rb, center)
     if shapes.kind[sb] == DISCS:
-        distance, n = _distance_from_discs(shapes, sb, local)
+        distance, n, is_flat = _distance_from_discs(shapes, sb, local)
     else:
-        distance, n = _distance_from_hull(shapes, sb, local, margin + radius)
+        distance, n, is_flat = _distance_from_hull(shapes, sb, local, margin + radius)
     if distance - radius > margin:
-        return
+        return is_flat
     n = mat3.transform(rb, n)
     if sign > 0.0:
         on_a = vec3.subtract(center, vec3.scale(n, radius))
@@ -78,24 +81,29 @@ def collide_sphere_solid(shapes, center, radius, sb, rb, sign, margin, manifold)
     else:
         on_solid = vec3.scale(n, -distance)
         add_candidate(manifold, on_solid, vec3.scale(n, -1.0), distance - radius, ANY_VERTEX)
+    return is_flat
 
 
 @inner
 def _distance_from_hull(shapes, s, point, far):
-    """(distance, direction) of a point from the surface of a hull, negative inside; beyond `far` a bound."""
+    """(distance, direction, whether to a face) of a point from the surface of a hull, negative inside.
+
+    Beyond `far` the distance is a bound.
+    """
     best_face, height = np.int64(-1), -1e300
     for f in range(shapes.face_start[s], shapes.face_start[s + 1]):
         h = vec3.dot(vec3.load(shapes.face_normal, f), point) - shapes.face_distance[f]
         if h > height:
             best_face, height = f, h
     if 0.0 < height <= far and not _inside_face(shapes, s, best_face, point):
-        return _vertex_or_edge_distance(shapes, s, point)
-    return height, vec3.load(shapes.face_normal, best_face)
+        distance, n = _vertex_or_edge_distance(shapes, s, point)
+        return distance, n, False
+    return height, vec3.load(shapes.face_normal, best_face), True
 
 
 @inner
 def _distance_from_discs(shapes, s, point):
-    """(distance, direction) of a point from the surface of a cylinder or cone; negative inside.
+    """(distance, direction, whether to a disc) of a point from a cylinder or cone; negative inside.
 
     In the half-plane of the axis and the point the solid is a trapezium; its far side is the surface.
     """
@@ -113,17 +121,17 @@ def _distance_from_discs(shapes, s, point):
     highest = max(side, -z, z - length)
     if highest <= 0.0:
         if highest == side:
-            return side, vec3.add(vec3.scale(out, m_rho), vec3.scale(axis, m_z))
-        return highest, vec3.scale(axis, -1.0 if highest == -z else 1.0)
+            return side, vec3.add(vec3.scale(out, m_rho), vec3.scale(axis, m_z)), False
+        return highest, vec3.scale(axis, -1.0 if highest == -z else 1.0), True
     if (z < 0.0 and rho <= r0) or (z > length and rho <= r1):
-        return highest, vec3.scale(axis, -1.0 if z < 0.0 else 1.0)
+        return highest, vec3.scale(axis, -1.0 if z < 0.0 else 1.0), True
     along = m_rho * z - m_z * (rho - r0)
     if 0.0 < along < slant:
-        return side, vec3.add(vec3.scale(out, m_rho), vec3.scale(axis, m_z))
+        return side, vec3.add(vec3.scale(out, m_rho), vec3.scale(axis, m_z)), False
     from_rho, from_z = (rho - r0, z) if along <= 0.0 else (rho - r1, z - length)
     distance = math.sqrt(from_rho * from_rho + from_z * from_z)
     n = vec3.add(vec3.scale(out, from_rho / distance), vec3.scale(axis, from_z / distance))
-    return distance, n
+    return distance, n, False
 
 
 @inner

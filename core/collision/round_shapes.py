@@ -20,7 +20,17 @@ from ..math3 import mat3, vec3
 from .difference import difference_support, put_row
 from .epa import penetration
 from .gjk import MAX_ITERATIONS, PA, W, reduce_simplex, weighted
-from .manifold import CLIP_COSINE, CUT, DEEPEST, add_candidate, add_deepest, cut_polygon, note_deepest
+from .manifold import (
+    CLIP_COSINE,
+    CUT,
+    DEEPEST,
+    add_candidate,
+    add_deepest,
+    cut_polygon,
+    face_between,
+    note_deepest,
+    outward_of,
+)  # fmt: skip
 from .refinement import has_row, recall_generators, refine
 
 # A disc stands for itself by so many points of its rim, besides the deepest one.
@@ -364,11 +374,7 @@ def clip_features(count_a, count_b, discs, n, rounding, margin, scratch):
     by_b = count_b > 2
     reference, count = (1, count_b) if by_b else (0, count_a)
     incident, left = (0, count_a) if by_b else (1, count_b)
-    corner = vec3.load(scratch.polygon[reference], 0)
-    u = vec3.subtract(vec3.load(scratch.polygon[reference], 1), corner)
-    v = vec3.subtract(vec3.load(scratch.polygon[reference], 2), corner)
-    outward = vec3.cross(u, v)
-    outward = vec3.scale(outward, 1.0 / vec3.norm(outward))
+    outward = outward_of(scratch, reference)
     if abs(vec3.dot(outward, n)) < 0.5:
         return
     for k in range(count):
@@ -439,9 +445,9 @@ def collide_round(
     note_deepest(deepest, distance - rounded, n, surface)
     if distance - rounded > margin:
         return
-    origin = (0.0, 0.0, 0.0)
     count_a = load_feature(shapes, sa, ra, p_ba, vec3.scale(n, -1.0), np.int64(0), scratch)
-    count_b = load_feature(shapes, sb, rb, origin, n, np.int64(1), scratch)
+    count_b = load_feature(shapes, sb, rb, (0.0, 0.0, 0.0), n, np.int64(1), scratch)
+    scratch.face[0] = face_between(count_a, count_b, n, scratch)
     discs = shapes.kind[sa] == DISCS, shapes.kind[sb] == DISCS
     clip_features(count_a, count_b, discs, n, rounding, margin, scratch)
     surface = add_deepest(scratch, surface, n, distance - rounded, size)

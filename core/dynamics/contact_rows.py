@@ -206,6 +206,19 @@ def soften(body, slots, first, end, softness, sink, last_mean, stiffening, rows)
         first = last
 
 
+@inlined
+def _turned_on(contacts, c, p):
+    """An impulse of the last step turned as the normal has turned since, from its mean then to that now.
+
+    That is twice as far as from the beginning of this step: two reflections, by both normals.
+    """
+    n, mean = vec3.load(contacts.normal_at_start, c), vec3.load(contacts.normal, c)
+    if n[0] == mean[0] and n[1] == mean[1] and n[2] == mean[2]:
+        return p
+    p = vec3.subtract(p, vec3.scale(n, 2.0 * vec3.dot(n, p)))
+    return vec3.subtract(p, vec3.scale(mean, 2.0 * vec3.dot(mean, p)))
+
+
 @inner
 def fill_rows(friction, masses, contacts, slots, places, first, last, pairs, multiply, rows):
     """Fill the rows of some contact points, but for their springs: with their impulses of the last step.
@@ -229,7 +242,7 @@ def fill_rows(friction, masses, contacts, slots, places, first, last, pairs, mul
             rows.K_nn[c] = normal_response(masses, contacts, c)
             for k in range(2):
                 rows.friction[c, k] = combine(friction[a, k], friction[b, k], multiply)
-        p = in_frame(contacts, c, last_impulse)
+        p = in_frame(contacts, c, _turned_on(contacts, c, last_impulse))
         rows.impulse[c, 0], rows.impulse[c, 1], rows.impulse[c, 2] = max(p[0], 0.0), p[1], p[2]
         for k in range(3):
             rows.before[c, k] = rows.impulse[c, k]
@@ -263,6 +276,12 @@ def relative_velocity(velocity, contacts, c):
         va[1] + va[5] * ra[0] - va[3] * ra[2] - vb[1] - vb[5] * rb[0] + vb[3] * rb[2],
         va[2] + va[3] * ra[1] - va[4] * ra[0] - vb[2] - vb[3] * rb[1] + vb[4] * rb[0],
     )
+
+
+@inlined
+def normal_velocity(velocity, contacts, c):
+    """Its part along the normal, negative where the bodies close in."""
+    return vec3.dot(vec3.load(contacts.normal, c), relative_velocity(velocity, contacts, c))
 
 
 @inlined

@@ -1,9 +1,11 @@
-"""Arms of lasting contacts as they are in the mean over a step.
+"""Arms and normals of lasting contacts as they are in the mean over a step.
 
 Velocities are means over the step, and so are the arms that go with them: then w x r is the chord that a
 contact point moves along, and what sticks does no work. With the arms of the beginning of the step the end
 of an arm that turns by an angle leaves its circle along the tangent: what pivots or rolls about an edge
-would lose that part of its energy in every radian, and what rides on a turntable would drift outwards.
+would lose that part of its energy in every radian, and what rides on a turntable would drift outwards. With
+the normal of the beginning what slides on a floor that tilts, or on what is round,
+would be pushed back or on.
 
 Source: the mean of exp([w] t) r over 0 <= t <= h; work by the mean velocity as in the implicit midpoint rule
 (Hairer, Lubich & Wanner 2006, *Geometric Numerical Integration*, section IV.2.1).
@@ -16,6 +18,7 @@ import numpy as np
 from ..collision.contact_set import cores
 from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B, CARRIED_BY_WORLD
 from ..dynamics.body_state import DYNAMIC
+from ..dynamics.contact_rows import normal_velocity
 from ..jit import inlined, inner
 from ..math3 import vec3
 from .impulse_contacts import LOWEST, is_ball, is_lowest, round_axis_of, turn_shown, turned_arm, without_roll
@@ -26,6 +29,7 @@ from .impulse_contacts import LOWEST, is_ball, is_lowest, round_axis_of, turn_sh
 UNTURNED, MOST_TURN, MOST_TURN_OF_RIM = 1e-5, 0.1, 0.3
 SERIES_LIMIT = 0.1  # [rad] up to which the mean over a turn is taken from its series
 ON_TIP = 0.1  # sine of the angle between an arm and the angular velocity, up to which a body spins on its tip
+ON_SIDE = 1e-6  # cosine of the angle between axis and normal, up to which a round body lies on its side
 ON_AXIS = 1e-9  # of an arm: a point no farther from the axis of its body is on it
 
 
@@ -42,12 +46,12 @@ def _mean_beyond(w, r):
 
 
 @inlined
-def _shift(masses, body, w, arm, n):
+def _shift(masses, body, w, arm, n, n_mean):
     """How a contact point moves with its body, which turns by w, from the body's centre of mass [m].
 
     Args:
         arm: Of the surface's core; see `cores`.
-        n: Normal, out of the body.
+        n, n_mean: Normal, out of the body, at the beginning of the step and in the mean.
 
     Returns:
         (shift of the mean over the step, half of what the shift of its end is to first order, radius of
@@ -55,7 +59,7 @@ def _shift(masses, body, w, arm, n):
     """
     axis = round_axis_of(masses, body)
     if axis[0] != 0.0 or axis[1] != 0.0 or axis[2] != 0.0:
-        return _shift_of_round(masses, body, axis, w, arm, n)
+        return _shift_of_round(masses, body, axis, w, arm, n, n_mean)
     return _mean_beyond(w, arm), vec3.scale(vec3.cross(w, arm), 0.5), 0.0
 
 
@@ -74,11 +78,11 @@ def rim_radius(masses, body, arm, n):
 
 
 @inner
-def _shift_of_round(masses, body, axis, w, arm, n):
+def _shift_of_round(masses, body, axis, w, arm, n, n_mean):
     """The same on a body that is round about an axis."""
     if is_lowest(axis, arm, n):
         half = turn_shown(masses, body, vec3.scale(w, 0.5))
-        shift = vec3.subtract(turned_arm(masses, body, half, arm, n, n), arm)
+        shift = vec3.subtract(turned_arm(masses, body, half, arm, n, n_mean), arm)
         return shift, shift, _radius(axis, arm)
     offset = vec3.cross(axis, arm)
     is_tip = vec3.dot(offset, offset) <= ON_AXIS**2 * vec3.dot(arm, arm)
@@ -160,6 +164,43 @@ def _parting(contacts, c, radius, n, way):
     return parting if abs(off) <= 2.0 * parting else 0.0
 
 
+@inlined
+def _carried(n, w):
+    """A normal that a body carries as it turns by w, in the mean."""
+    n = vec3.add(n, vec3.scale(vec3.cross(w, n), 0.5))
+    return vec3.scale(n, 1.0 / vec3.norm(n))
+
+
+@inlined
+def _line_of(masses, body, n, radius):
+    """The line along which a body that is round about an axis touches, lying on its side; else zero."""
+    axis = round_axis_of(masses, body)
+    return axis if vec3.dot(axis, n) ** 2 <= ON_SIDE**2 else (0.0, 0.0, 0.0)
+
+
+@inner
+def _rolled(masses, contacts, c, n, slip, radius_a, radius_b):
+    """Normal in the mean of contact `c` of two round surfaces, one of which goes past the other.
+
+    Along a line on which one of them is straight it stays.
+
+    Args:
+        slip: By how much in half a step [m].
+        radius_a, radius_b: [m]
+    """
+    if radius_a == 0.0 or radius_b == 0.0:
+        return n
+    line_a = _line_of(masses, contacts.body[c, 0], n, radius_a)
+    line_b = _line_of(masses, contacts.body[c, 1], n, radius_b)
+    across = vec3.cross(line_a, line_b)
+    if vec3.dot(across, across) > ON_SIDE**2:  # they cross: the normal is across both
+        return n
+    line = line_b if vec3.dot(line_a, line_a) == 0.0 else line_a
+    slip = vec3.subtract(slip, vec3.scale(line, vec3.dot(slip, line)))
+    n = vec3.add(n, vec3.scale(slip, 1.0 / (radius_a + radius_b)))
+    return vec3.scale(n, 1.0 / vec3.norm(n))
+
+
 @inner
 def note_moving(kind, masses, h, start, last_mean, moves):
     """Note which bodies move by so much in the coming step that their contacts' arms are others in the mean.
@@ -181,7 +222,7 @@ def note_moving(kind, masses, h, start, last_mean, moves):
 def mean_arms(
     kind, masses, contacts, slots, allowance, first, last, h, plan, last_mean, moves, touching, kept
 ):
-    """Write the mean arms of some contacts in the coming step.
+    """Write the mean arms and normals of some contacts in the coming step.
 
     Args:
         slots: Pair of each contact; `allowance` [m] is of each pair.
@@ -190,6 +231,8 @@ def mean_arms(
         kept: Contacts to leave alone.
     """
     for c in range(first, last):
+        for k in range(3):
+            contacts.normal[c, k] = contacts.normal_at_start[c, k]
         if kept[c]:
             continue
         for side in range(2):
@@ -202,47 +245,56 @@ def mean_arms(
         vb = last_mean[b] if kind[b] == DYNAMIC else plan.start[b]
         way = h * (va[0] - vb[0]), h * (va[1] - vb[1]), h * (va[2] - vb[2])
         n = vec3.load(contacts.normal, c)
-        ra, rb = cores(contacts.arm_at_start, contacts.normal, contacts.rounding, c)
+        ra, rb = cores(contacts.arm_at_start, contacts.normal_at_start, contacts.rounding, c)
         round_a, round_b = contacts.rounding[c, 0], contacts.rounding[c, 1]
         wa, turn_a, far_a = _turn(masses, plan, a, h, (va[3], va[4], va[5]), ra, round_a, n)
         wb, turn_b, far_b = _turn(masses, plan, b, h, (vb[3], vb[4], vb[5]), rb, round_b, n)
         if far_a or far_b:
             continue
-        shift_a, moved_a, rim_a = _shift(masses, a, wa, ra, vec3.scale(n, -1.0))
-        shift_b, moved_b, rim_b = _shift(masses, b, wb, rb, n)
+        carrier = contacts.carrier[c]
+        mean = n
+        if carrier != CARRIED_BY_WORLD:
+            mean = _carried(n, wa if carrier == CARRIED_BY_A else wb)
+        tilt = vec3.subtract(mean, n)
+        shift_a, moved_a, rim_a = _shift(masses, a, wa, ra, vec3.scale(n, -1.0), vec3.scale(mean, -1.0))
+        shift_b, moved_b, rim_b = _shift(masses, b, wb, rb, n, mean)
         near = touching + _parting(contacts, c, round_a + rim_a + round_b + rim_b, n, way)
         touches = contacts.separation[c] + allowance[slots[c]] <= near
         if not touches and contacts.meets[c] > 0.0:
             continue  # arms are those of the moment they meet
+        # What is between a core and the surface stays with the normal.
+        roll_a, roll_b = vec3.scale(tilt, -round_a), vec3.scale(tilt, round_b)
+        shift_a, moved_a = vec3.add(shift_a, roll_a), vec3.add(moved_a, roll_a)
+        shift_b, moved_b = vec3.add(shift_b, roll_b), vec3.add(moved_b, roll_b)
         slip, share = (0.0, 0.0, 0.0), 0.0
         if touches:  # where one slides on the other, both are pushed at the same point still
             reach = math.sqrt(vec3.dot(ra, ra) + vec3.dot(rb, rb))
             sticks = 0.0 if rim_a > 0.0 or rim_b > 0.0 else 0.5 * max(turn_a, turn_b) * reach
             slip = _half_slip(n, way, moved_a, moved_b, sticks)
             share = contact_share(contacts, c, rim_a, rim_b)
+            if carrier == CARRIED_BY_WORLD:
+                mean = _rolled(masses, contacts, c, n, slip, round_a + rim_a, round_b + rim_b)
         for k in range(3):
+            contacts.normal[c, k] = mean[k]
             contacts.arm[c, 0, k] += shift_a[k] - (1.0 - share) * slip[k]
             contacts.arm[c, 1, k] += shift_b[k] + share * slip[k]
 
 
 @inlined
-def _rate_of_rim(masses, body, way, velocity):
-    """Velocity of the point of a round body that touches, less that of another one, `way` from it [m]."""
-    axis, (_, w) = vec3.load(masses.round_axis, body), vec3.load_pair(velocity[body])
-    if axis[0] == 0.0 and axis[1] == 0.0 and axis[2] == 0.0:
-        return axis
-    return vec3.cross(w, vec3.scale(way, -1.0))
+def _surface_velocity(velocity, body, arm):
+    """Velocity of the point of a body at the end of an arm [m/s]."""
+    v, w = vec3.load_pair(velocity[body])
+    return vec3.add(v, vec3.cross(w, arm))
 
 
 @inlined
-def rate_at_start(masses, contacts, c, velocity):
-    """Normal velocity of contact `c` by the arms of the start of the step, less that by those in the mean.
+def rate_at_start(contacts, c, velocity):
+    """Normal velocity of contact `c` as it lies at the start of the step, less that as it does in the mean.
 
-    Of rims: one that rolls touches with one point after the other, and that half way comes down until then.
+    What rolls or slides on touches with one point after the other: that half way comes down until then.
     """
-    start, mean = contacts.arm_at_start[c], contacts.arm[c]
-    way_a = vec3.subtract(vec3.load(mean, 0), vec3.load(start, 0))
-    way_b = vec3.subtract(vec3.load(mean, 1), vec3.load(start, 1))
-    rate_a = _rate_of_rim(masses, contacts.body[c, 0], way_a, velocity)
-    rate_b = _rate_of_rim(masses, contacts.body[c, 1], way_b, velocity)
-    return vec3.dot(vec3.load(contacts.normal, c), vec3.subtract(rate_a, rate_b))
+    a, b, arm = contacts.body[c, 0], contacts.body[c, 1], contacts.arm_at_start[c]
+    of_a = _surface_velocity(velocity, a, vec3.load(arm, 0))
+    of_b = _surface_velocity(velocity, b, vec3.load(arm, 1))
+    start = vec3.dot(vec3.load(contacts.normal_at_start, c), vec3.subtract(of_a, of_b))
+    return start - normal_velocity(velocity, contacts, c)

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..crew import LEADER, TASK, next_piece, piece_done, put_up, wait_for_all
 from ..dynamics.body_state import DYNAMIC, as_turned
-from ..dynamics.contact_rows import in_frame, normal_answer, relative_velocity
+from ..dynamics.contact_rows import in_frame, normal_answer, normal_velocity, relative_velocity
 from ..dynamics.islands import CONTACTS
 from ..dynamics.motion import turn_by_collisions
 from ..dynamics.packed_rows import ANCHOR_1, ANCHOR_2, K_N, pack_friction, pack_normal, pack_row
@@ -164,8 +164,8 @@ def _aim(surfaces, plan, masses, colliding, contacts, rows, now, i, h, scratch):
     c, row, time, speed = now.contact[i], now.row[i], now.time[i], now.approach[i, 0]
     if rows.before[c, 0] == 0.0 and rows.collision[c, 0] == 0.0:
         move_to_collision(masses, contacts, rows, c, time, h, plan, scratch)
-        now.smooth[c] = vec3.dot(vec3.load(contacts.normal, c), relative_velocity(plan.change, contacts, c))
-        speed = vec3.dot(vec3.load(contacts.normal, c), relative_velocity(scratch.velocity, contacts, c))
+        now.smooth[c] = normal_velocity(plan.change, contacts, c)
+        speed = normal_velocity(scratch.velocity, contacts, c)
         speed += now.smooth[c] * time / h
     smooth = in_frame(contacts, c, relative_velocity(plan.change, contacts, c))
     pack_row(colliding, contacts, c, 0.0, 1.0, row)
@@ -237,7 +237,7 @@ def _look(surfaces, plan, masses, contacts, rows, first, last, h, rest_speed, no
         now.collides[c] = False
         if rows.kept[c]:
             continue
-        now.smooth[c] = vec3.dot(vec3.load(contacts.normal, c), relative_velocity(plan.change, contacts, c))
+        now.smooth[c] = normal_velocity(plan.change, contacts, c)
         if not _is_fast(contacts, c, rest_speed, scratch):
             continue
         time, _ = find_collision(

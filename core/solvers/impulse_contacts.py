@@ -13,7 +13,7 @@ import math
 
 from ..collision.contact_set import cores
 from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B
-from ..dynamics.contact_rows import relative_velocity, to_world
+from ..dynamics.contact_rows import normal_velocity, to_world
 from ..jit import inlined, inner, kernel
 from ..math3 import mat3, quat, vec3
 
@@ -104,7 +104,7 @@ def turns_far(masses, contacts, c, h, velocity):
         w = (velocity[body, 3], velocity[body, 4], velocity[body, 5])
         if not vec3.dot(w, w) * h * h > FAR_TURN * FAR_TURN:
             continue
-        core = cores(contacts.arm_at_start, contacts.normal, contacts.rounding, c)[side]
+        core = cores(contacts.arm_at_start, contacts.normal_at_start, contacts.rounding, c)[side]
         way = vec3.cross(without_roll(masses, body, w), core)
         if vec3.dot(way, way) * h * h > FAR_TURN * FAR_TURN * vec3.dot(core, core):
             return True
@@ -156,7 +156,7 @@ def gap_curvature(masses, contacts, c, velocity):
 def _gap_of_balls(contacts, c, shift):
     """The gap of two balls after one has moved on the other [m]."""
     radius = contacts.rounding[c, 0] + contacts.rounding[c, 1]
-    way = vec3.add(vec3.scale(vec3.load(contacts.normal, c), contacts.separation[c] + radius), shift)
+    way = vec3.add(vec3.scale(vec3.load(contacts.normal_at_start, c), contacts.separation[c] + radius), shift)
     return vec3.norm(way) - radius
 
 
@@ -192,7 +192,7 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
         most = max(turn_a * masses.bound[a], turn_b * masses.bound[b])
         if contacts.meets[c] > 0.0:  # they have not met: what is still apart needs no correction
             continue
-        n, separation = vec3.load(contacts.normal, c), contacts.separation[c]
+        n, separation = vec3.load(contacts.normal_at_start, c), contacts.separation[c]
         shift = (
             h * (velocity[a, 0] - velocity[b, 0]),
             h * (velocity[a, 1] - velocity[b, 1]),
@@ -202,14 +202,14 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
         if is_ball(masses, a, radius_a) and is_ball(masses, b, radius_b):
             # By shift^2 / (2 radius): an eighth of the limit.
             if vec3.dot(shift, shift) >= 0.25 * limit * (radius_a + radius_b):
-                straight = separation + h * vec3.dot(n, relative_velocity(velocity, contacts, c))
+                straight = separation + h * normal_velocity(velocity, contacts, c)
                 correction = _gap_of_balls(contacts, c, shift) - straight
                 opens = gap_out[c] + straight - separation
                 again = _correct(rows, c, correction, opens, limit, gap_out) or again
             continue
         if most < 0.125 * limit and max(turn_a, turn_b) < FAR_TURN * FAR_TURN:
             continue  # `turning`, below, is less than twice that
-        ra, rb = cores(contacts.arm_at_start, contacts.normal, contacts.rounding, c)
+        ra, rb = cores(contacts.arm_at_start, contacts.normal_at_start, contacts.rounding, c)
         # The surface of a round body turns under its contact, which stays where it is.
         tilt_a, tilt_b = vec3.norm(without_roll(masses, a, wa)), vec3.norm(without_roll(masses, b, wb))
         if max(tilt_a, tilt_b) > MOST_BENT:
@@ -219,7 +219,7 @@ def bend(masses, contacts, rows, order, first, last, h, limit, velocity, gap_out
         turning = tilt_a * math.sqrt(turn_a) * far_a + tilt_b * math.sqrt(turn_b) * far_b
         if turning < 0.25 * limit:
             continue
-        straight = separation + h * vec3.dot(n, relative_velocity(velocity, contacts, c))
+        straight = separation + h * normal_velocity(velocity, contacts, c)
         # What a correction, below, is less than: what opens farther than that needs none. Not so of a rim,
         # whose lowest point can move by more than its body turns.
         moved_by = abs(separation) + vec3.norm(shift) + tilt_a * far_a + tilt_b * far_b

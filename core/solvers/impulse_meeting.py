@@ -18,7 +18,7 @@ import numpy as np
 from ..collision.contact_set import cores
 from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B
 from ..dynamics.body_state import DYNAMIC
-from ..dynamics.contact_rows import combine, normal_response, relative_velocity
+from ..dynamics.contact_rows import combine, normal_response, normal_velocity, relative_velocity
 from ..jit import inlined, inner
 from ..math3 import mat3, quat, vec3
 from .collision_round import is_same_pair
@@ -96,9 +96,9 @@ def find_collision(surfaces, masses, contacts, rows, c, h, rest_speed, least_res
     Args:
         least_restitution: With less of it, a collision is one from the speed on that it would be with this.
     """
-    velocity = vec3.dot(vec3.load(contacts.normal, c), relative_velocity(scratch.velocity, contacts, c))
-    change, sooner = now.smooth[c], rate_at_start(masses, contacts, c, scratch.velocity)
-    if rows.gap[c] < h * abs(sooner):  # it rolls on: arms turn by more than it is apart
+    velocity = normal_velocity(scratch.velocity, contacts, c)
+    change, sooner = now.smooth[c], rate_at_start(contacts, c, scratch.velocity)
+    if rows.gap[c] < h * abs(sooner):  # it rolls or slides on: arms turn by more than it is apart
         velocity, change = velocity + sooner, change - 2.0 * sooner
     if not _closes(velocity, change, rest_speed):
         return -1.0, 0.0
@@ -156,7 +156,7 @@ def _opened(plan, scratch, contacts, c, time, h):
 def _move_contact(contacts, rows, c, n, arm_a, arm_b, slip, share):
     """Write another normal and arms of contact `c`, put right by a slip, so large a share of it on b."""
     for k in range(3):
-        contacts.normal[c, k] = n[k]
+        contacts.normal[c, k] = contacts.normal_at_start[c, k] = n[k]
         contacts.arm[c, 0, k] = contacts.arm_at_start[c, 0, k] = arm_a[k] - (1.0 - share) * slip[k]
         contacts.arm[c, 1, k] = contacts.arm_at_start[c, 1, k] = arm_b[k] + share * slip[k]
     rows.slot[c] = contacts.look[c] = -1  # neither is that of the point found any longer
@@ -176,8 +176,8 @@ def move_to_collision(masses, contacts, rows, c, time, h, plan, scratch):
     earliest = max(scratch.time[a], scratch.time[b])
     (way_a, turn_a), (way_b, turn_b) = _way(plan, scratch, a, time, h), _way(plan, scratch, b, time, h)
     left = min(rows.gap[c] + _opened(plan, scratch, contacts, c, time, h), 0.0) if time == earliest else 0.0
-    n = n_end = vec3.load(contacts.normal, c)
-    arm_a, arm_b = cores(contacts.arm_at_start, contacts.normal, contacts.rounding, c)
+    n = n_end = vec3.load(contacts.normal_at_start, c)
+    arm_a, arm_b = cores(contacts.arm_at_start, contacts.normal_at_start, contacts.rounding, c)
     rim_a, rim_b = rim_radius(masses, a, arm_a, vec3.scale(n, -1.0)), rim_radius(masses, b, arm_b, n)
     if contacts.meets[c] == 0.0:
         qa, qb = turn_shown(masses, a, turn_a), turn_shown(masses, b, turn_b)
@@ -212,8 +212,8 @@ def begin_with(masses, contacts, rows, c, h, plan):
     a, b = contacts.body[c, 0], contacts.body[c, 1]
     part = float(contacts.meets[c])
     qa, qb = _turned_back(masses, plan, a, part, h), _turned_back(masses, plan, b, part, h)
-    n = n_start = vec3.load(contacts.normal, c)
-    arm_a, arm_b = cores(contacts.arm_at_start, contacts.normal, contacts.rounding, c)
+    n = n_start = vec3.load(contacts.normal_at_start, c)
+    arm_a, arm_b = cores(contacts.arm_at_start, contacts.normal_at_start, contacts.rounding, c)
     if contacts.carrier[c] == CARRIED_BY_A:
         n_start = quat.rotate(qa, n)
     elif contacts.carrier[c] == CARRIED_BY_B:

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ..dynamics.contact_rows import PUSH, in_frame, relative_velocity
+from ..dynamics.contact_rows import PUSH, in_frame, normal_velocity, relative_velocity
 from ..jit import inner, kernel
 from ..math3 import mat3, vec3
 from .impulse_contacts import gap_rate
@@ -55,7 +55,7 @@ def is_squeezed(contacts, rows, gap, islands, island, tolerance, mean):
         c = islands.order[i]
         if _is_in_fixed(contacts, gap, islands, c, SQUEEZED * tolerance):
             # Where a contact was moved to a collision, what opens after that is followed back before it.
-            opens = vec3.dot(vec3.load(contacts.normal, c), relative_velocity(mean, contacts, c)) > 0.0
+            opens = normal_velocity(mean, contacts, c) > 0.0
             if not (opens and rows.slot[c] < 0):
                 return True
     return False

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scenes
 import topple
+from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 from topple.solvers.impulse_progress import SWEEPS
 
@@ -308,6 +309,57 @@ def test_board_that_spins_flat(step, figure):
     figure("way", simulation.state.position[0, 0] / simulation.time - 1, 1e-6)
     turned = math.remainder(2 * math.atan2(z, w) - 12 * simulation.time, 2 * math.pi)
     figure("turn", turned / (12 * simulation.time), 1e-6)
+
+
+@pytest.mark.parametrize("step", [1 / 60, STEP, 1e-3])
+@pytest.mark.parametrize(
+    ("shape", "friction", "speed"),
+    [
+        pytest.param(topple.Box((0.2, 0.2, 0.2)), 0.0, 0.0, id="box"),
+        pytest.param(topple.Sphere(0.1), 0.0, 0.0, id="ball"),
+        pytest.param(topple.Cylinder(0.1, 0.3), 0.0, 0.0, id="cylinder"),
+        pytest.param(topple.Capsule(0.1, 0.3), 0.0, 0.0, id="capsule"),
+        pytest.param(topple.Box((0.2, 0.2, 0.2)), 0.2, -1.0, id="box that rubs"),
+    ],
+)
+def test_slides_on_a_board_that_tilts(shape, friction, speed, step, figure):
+    """What slides on a board that turns at the rate w about a line in its surface goes where it should.
+
+    At the place r along the board and its own height a over it, r'' = w^2 r - g sin(w t) + mu N / m where it
+    slides down, N / m = g cos(w t) + 2 w r' - w^2 a. Limit: impulses change by N' h^2 in a step, at its
+    start, by which the velocity along the normal is off by half of that; as the board turns, w h of it in
+    each step becomes a velocity along the board.
+
+    Source: Newton in axes that turn.
+    """
+    rate, start, height, seconds = 1.0, 0.5, 0.1, 0.6
+    times = np.linspace(0.0, seconds, 601)
+    half = 0.5 * rate * times
+    tilt = np.stack([np.cos(half), 0 * half, -np.sin(half), 0 * half], axis=1)
+    middle = 0.05 * np.stack([np.sin(2 * half), 0 * half, -np.cos(2 * half)], axis=1)
+    scene = topple.Scene(gravity=(0, 0, -G))
+    board = topple.Box((20, 2, 0.1))
+    scene.add(topple.Body("board", board, kind="kinematic", motion=(times, middle, tilt), friction=friction))
+    lying = UPRIGHT if isinstance(shape, topple.Box) else (math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0)
+    scene.add(topple.Body(
+        "body", shape, position=(start, 0, height), orientation=lying, friction=friction, restitution=0.0,
+        linear_velocity=(speed - rate * height, 0, rate * start), angular_velocity=(0, -rate, 0),
+    ))  # fmt: skip
+    simulation = topple.Simulation(scene, topple.ImpulseSolver(time_step=step))
+    simulation.advance(seconds)
+
+    def accelerations(t, state):
+        r, along = state
+        load = G * math.cos(rate * t) + 2 * rate * along - rate**2 * height
+        return along, rate**2 * r - G * math.sin(rate * t) + friction * load
+
+    expected = solve_ivp(accelerations, (0, seconds), (start, speed), rtol=1e-10, atol=1e-12).y[0, -1]
+    angle, place = rate * seconds, simulation.state.position[1]
+    load_rate = 3 * G * rate * math.sin(angle) + 2 * friction * rate * G
+    bound = 0.25 * step**2 * rate * load_rate * seconds**2 + 1e-6
+    off = place @ (math.cos(angle), 0, math.sin(angle)) - expected
+    figure("place along the board", off, bound, "m")
+    figure("height over it", place @ (-math.sin(angle), 0, math.cos(angle)) - height, 2e-5, "m")
 
 
 def test_release_inside_another_body(figure):
