@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import inner, kernel
+from ..jit import inlined, inner, kernel
 from ..math3 import quat, vec3
 from ..scene import Body
 from .body_state import DYNAMIC, KINEMATIC, BodyModel, BodyState, quat_multiply, quat_rotate
@@ -85,22 +85,51 @@ def put_on_paths(model, paths, clock, since, state):
             state.q[i, 0], state.q[i, 1], state.q[i, 2], state.q[i, 3] = q
 
 
+@inlined
+def _steady_change(last, now, coming):
+    """By how much a velocity changes in a step, from the mean ones of three; less where a path has a corner.
+
+    Source: van Leer 1979, *Towards the ultimate conservative difference scheme V*: the minmod limiter.
+    """
+    before, after = vec3.subtract(now, last), vec3.subtract(coming, now)
+    if vec3.dot(before, after) <= 0.0:
+        return (0.0, 0.0, 0.0)
+    return before if vec3.dot(before, before) < vec3.dot(after, after) else after
+
+
+@inlined
+def _mean_velocity(model, paths, k, start, h):
+    """(velocity, angular velocity) that take a body along its path for h [s] from a time on."""
+    c, q = _pose_on_path(model, paths, k, start)
+    c_end, q_end = _pose_on_path(model, paths, k, start + h)
+    turn = quat.log(quat.multiply(q_end, quat.conjugate(q)))
+    return vec3.scale(vec3.subtract(c_end, c), 1.0 / h), vec3.scale(turn, 1.0 / h)
+
+
 @kernel
-def head_along_paths(model, paths, clock, since, h, state):
+def head_along_paths(model, paths, clock, since, h, state, change_out):
     """Give every body that follows a path the velocity that takes it along in the coming step.
 
     Args:
         clock, since: The step begins so long [s] after the time clock[0].
         h: Its length [s].
+        change_out: By how much velocities change within it, as far as they do steadily, shape (n, 6).
     """
     for k in range(paths.body.shape[0]):
         if paths.follows[k]:
-            i = paths.body[k]
-            c, q = _pose_on_path(model, paths, k, clock[0] + since + h)
-            v = vec3.scale(vec3.subtract(c, vec3.load(state.c, i)), 1.0 / h)
-            turn = quat.log(quat.multiply(q, quat.conjugate(quat.load(state.q, i))))
-            state.v[i, 0], state.v[i, 1], state.v[i, 2] = v
-            state.w[i, 0], state.w[i, 1], state.w[i, 2] = vec3.scale(turn, 1.0 / h)
+            i, now = paths.body[k], clock[0] + since
+            v, w = _mean_velocity(model, paths, k, now, h)
+            next_v, next_w = _mean_velocity(model, paths, k, now + h, h)
+            # Before the beginning it was on its way, too: as it goes on from the next step on.
+            other = now - h if now > 0.0 else now + 2.0 * h
+            last_v, last_w = _mean_velocity(model, paths, k, other, h)
+            if now == 0.0:
+                last_v = vec3.subtract(v, vec3.subtract(last_v, next_v))
+                last_w = vec3.subtract(w, vec3.subtract(last_w, next_w))
+            dv, dw = _steady_change(last_v, v, next_v), _steady_change(last_w, w, next_w)
+            for m in range(3):
+                state.v[i, m], state.w[i, m] = v[m], w[m]
+                change_out[i, m], change_out[i, 3 + m] = dv[m], dw[m]
 
 
 @inner
@@ -321,7 +350,13 @@ class KinematicPaths:
         if self.paths:
             put_on_paths(self.model, self.table, np.array([time]), 0.0, state)
 
-    def set_velocities(self, state: BodyState, time: float, h: float) -> None:
-        """Give every kinematic body the velocity that takes it along its path in the next step."""
+    def set_velocities(
+        self, state: BodyState, time: float, h: float, change: np.ndarray | None = None
+    ) -> None:
+        """Give every kinematic body the velocity that takes it along its path in the next step.
+
+        By how much velocities change within it is written to `change` (n, 6).
+        """
         if self.paths:
-            head_along_paths(self.model, self.table, np.array([time]), 0.0, h, state)
+            change = np.zeros((len(state.c), 6)) if change is None else change
+            head_along_paths(self.model, self.table, np.array([time]), 0.0, h, state, change)

@@ -15,7 +15,7 @@ from ..collision.persistence import follow
 from ..crew import FIRST, LEADER, TASK, next_piece_in_turn, piece_done, put_up
 from ..jit import inlined, inner, kernel, merged
 from ..math3 import mat3, quat, vec3
-from .body_state import DYNAMIC, STATIC
+from .body_state import DYNAMIC, KINEMATIC, STATIC
 from .free_rotation import free_spin, spin_after_collisions, spin_under_torque
 from .locked_rotation import is_locked, locked_spin, locked_velocity, restricted_inverse
 
@@ -66,7 +66,9 @@ class MotionPlan(NamedTuple):
     end: Velocity at the end of the step. For smooth motion it is start + `change`.
     change: Velocity change over the step by what acts smoothly (gravity, lasting contacts).
     spin: Mean angular velocity of free motion.
-    force, torque: By what lasting contacts changed the linear and angular momentum in the last step.
+    push: By what contacts changed the linear and angular momentum in the last step.
+    steady: Whether that was about the same as in the step before.
+    lasts: Whether it was by forces that last.
     drive: What applied forces add to `mean` (6), to the velocity (3) and to the angular momentum (3) at the
         end of the step; no rows where a scene has no such forces. Of a body that turns far, WHOLE is set, and
         its angular mean is all that it turns by. See `impulse_forces`.
@@ -80,8 +82,9 @@ class MotionPlan(NamedTuple):
     change: np.ndarray  # (n, 6)
     end_minus_mean: np.ndarray  # (n, 6)
     spin: np.ndarray  # [rad/s] (n, 3)
-    force: np.ndarray  # [kg m/s] (n, 3)
-    torque: np.ndarray  # [kg m^2/s] (n, 3)
+    push: np.ndarray  # [kg m/s, kg m^2/s] (n, 6)
+    steady: np.ndarray  # (n,)
+    lasts: np.ndarray  # (n,)
     drive: np.ndarray  # [m/s, rad/s, m/s, kg m^2/s, -] (n, 13) or (0, 13)
     driven: np.ndarray  # [rad/s] (n, 3)
     collided: np.ndarray  # (n,)
@@ -90,11 +93,12 @@ class MotionPlan(NamedTuple):
 
 def empty_plan(n: int, has_forces: bool = False) -> MotionPlan:
     """A plan for n bodies, in a scene that may have applied forces."""
-    start, mean, change, end_minus_mean = (np.zeros((n, 6)) for _ in range(4))
-    spin, force, torque, driven = (np.zeros((n, 3)) for _ in range(4))
+    start, mean, change, end_minus_mean, push = (np.zeros((n, 6)) for _ in range(5))
+    spin, driven = np.zeros((n, 3)), np.zeros((n, 3))
+    steady, lasts = np.ones(n, np.bool_), np.ones(n, np.bool_)
     drive = np.zeros((n if has_forces else 0, 13))
     return MotionPlan(
-        start, mean, change, end_minus_mean, spin, force, torque, drive, driven,
+        start, mean, change, end_minus_mean, spin, push, steady, lasts, drive, driven,
         collided=np.zeros(n, np.bool_), due=np.ones(n, np.bool_),
     )  # fmt: skip
 
@@ -111,8 +115,8 @@ def _decay(c, h):
 @inner
 def _plan_driven(model, plan, i, q, L, w, h):
     """Note how a body will turn if contacts act on it as in the last step."""
-    torque = vec3.load(plan.torque, i)
-    if vec3.dot(torque, torque) > 0.0:
+    _, torque = vec3.load_pair(plan.push[i])
+    if plan.lasts[i] and vec3.dot(torque, torque) > 0.0:
         driven = spin_under_torque(q, L, torque, w, model.inv_inertia[i], model.axis_order[i], h)
         plan.driven[i, 0], plan.driven[i, 1], plan.driven[i, 2] = driven
 
@@ -186,7 +190,7 @@ def plan_bodies(model, state, gravity, h, plan, first, last):
     """Plan the step of some bodies, if due, as if nothing touched them; exact for gravity and linear damping.
 
     Velocities follow v' = g - c v; angular momentum decays at its own rate. Bodies of kind
-    KINEMATIC keep the velocity in `state`, which the caller has set for this step.
+    KINEMATIC have the mean velocity in `state` and its `change`, which the caller has set for this step.
 
     Args:
         gravity: Of each body [m/s^2], shape (n, 3).
@@ -200,7 +204,10 @@ def plan_bodies(model, state, gravity, h, plan, first, last):
             plan.start[i, k], plan.start[i, 3 + k] = state.v[i, k], state.w[i, k]
             plan.spin[i, k], plan.driven[i, k] = state.w[i, k], 0.0
         for k in range(6):
-            plan.mean[i, k], plan.change[i, k], plan.end_minus_mean[i, k] = plan.start[i, k], 0.0, 0.0
+            plan.mean[i, k] = plan.start[i, k]
+            plan.change[i, k] = plan.change[i, k] if model.kind[i] == KINEMATIC else 0.0
+            plan.end_minus_mean[i, k] = 0.5 * plan.change[i, k]
+            plan.start[i, k] -= plan.end_minus_mean[i, k]
         if model.kind[i] == DYNAMIC:
             _plan_flight(model, state, gravity, h, plan, i)
             _plan_turn(model, state, h, plan, i)

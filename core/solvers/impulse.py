@@ -261,7 +261,7 @@ class ImpulsePipeline:
         """Look ahead again, if the step is not as long as the last one was."""
         self.may_sleep = self.settings.sleeping and h == self.step_length and self.time > 0.0
         if h != self.step_length:
-            for impulse in (self.broad_phase.pairs.impulse, self.plan.force, self.plan.torque):
+            for impulse in (self.broad_phase.pairs.impulse, self.plan.push):
                 impulse *= h / (self.step_length or h)  # of forces that last
             self.look_ahead(h)
 
@@ -456,7 +456,7 @@ class ImpulsePipeline:
             if due:
                 self.released += due
                 self._respond_anew()
-            self.paths.set_velocities(self.state, self.time, h)
+            self.paths.set_velocities(self.state, self.time, h, self.plan.change)
             if self.drive:
                 self.solve.held[self.drive.plan(self.state, self.time, h, self.at_rest, self.plan)] = False
 

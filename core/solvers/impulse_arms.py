@@ -202,18 +202,17 @@ def _rolled(masses, contacts, c, n, slip, radius_a, radius_b):
 
 
 @inner
-def note_moving(kind, masses, h, start, last_mean, moves):
+def note_moving(kind, masses, h, planned_mean, last_mean, moves):
     """Note which bodies move by so much in the coming step that their contacts' arms are others in the mean.
 
     Args:
-        start: Velocities at the beginning of the step (bodies, 6).
-        last_mean: Those of the last step, in the mean; read where forces move the body. At the beginning
-            of a step a velocity can be off by what contacts did in the last one, which arms that follow it
-            feed.
+        planned_mean: Velocities in the mean of the step (bodies, 6).
+        last_mean: Those of the last step; read where forces move the body. At the beginning of a step a
+            velocity can be off by what contacts did in the last one, which arms that follow it feed.
         moves: (bodies,) is written.
     """
     for i in range(len(moves)):
-        v = last_mean[i] if kind[i] == DYNAMIC else start[i]
+        v = last_mean[i] if kind[i] == DYNAMIC else planned_mean[i]
         turn, way = v[3] * v[3] + v[4] * v[4] + v[5] * v[5], v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
         moves[i] = h * h * max(turn, way / masses.bound[i] ** 2) > UNTURNED**2
 
@@ -241,8 +240,8 @@ def mean_arms(
         a, b = contacts.body[c, 0], contacts.body[c, 1]
         if not (moves[a] or moves[b]):
             continue
-        va = last_mean[a] if kind[a] == DYNAMIC else plan.start[a]
-        vb = last_mean[b] if kind[b] == DYNAMIC else plan.start[b]
+        va = last_mean[a] if kind[a] == DYNAMIC else plan.mean[a]
+        vb = last_mean[b] if kind[b] == DYNAMIC else plan.mean[b]
         way = h * (va[0] - vb[0]), h * (va[1] - vb[1]), h * (va[2] - vb[2])
         n = vec3.load(contacts.normal, c)
         ra, rb = cores(contacts.arm_at_start, contacts.normal_at_start, contacts.rounding, c)

@@ -24,18 +24,29 @@ LOWEST = 1.0 - 1e-6
 FAR_TURN = 0.5  # [rad] a step; beyond it the impulses of the last step are none of the next
 # Net contact impulse on a body, in units of what gravity adds in a step, up to which it is a lasting force.
 SMOOTH = 4.0
+STEADY = 0.5  # part of it by which it may have changed since the step before, and is one too, however large
 ROUND = 1.0 + 1e-9  # of its radius: how far from its centre of mass no point of a ball is
 MOST_BENT = 1.5  # [rad] a step; what comes round farther may have been anywhere on its way to the end
 
 
 @inlined
-def lasts(masses, body, v, w, L, gravity_speed):
-    """Whether impulses are taken for a force that lasts, which change v, w and the angular momentum so.
+def square_of_push(masses, i, push):
+    """Square of what momenta (6,) change of a body's velocity, turning included [m^2/s^2]."""
+    (px, py, pz), L = vec3.load_pair(push)
+    m, w = masses.inv_mass[i], mat3.transform(mat3.load(masses.inv_I, i), L)
+    square = (m[0] * px) ** 2 + (m[1] * py) ** 2 + (m[2] * pz) ** 2
+    return square + vec3.dot(w, L) / masses.mass[i]
+
+
+@inlined
+def lasts(plan, i, square, gravity_speed):
+    """Whether impulses are taken for a force that lasts: they are small, or as they were in the step before.
 
     Args:
+        square: See `square_of_push`.
         gravity_speed: What gravity adds to a velocity in a step [m/s].
     """
-    return vec3.dot(v, v) + vec3.dot(w, L) / masses.mass[body] <= (SMOOTH * gravity_speed) ** 2
+    return plan.steady[i] or square <= (SMOOTH * gravity_speed) ** 2
 
 
 @inlined

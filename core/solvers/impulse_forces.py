@@ -105,9 +105,9 @@ class Drive:
         for name in _RELEASED:
             getattr(self.model, name)[:] = getattr(self.whole, name)[self.rows]
         start, rows = self._part_of(state), np.flatnonzero(self.model.kind == DYNAMIC)
-        force = self.weight + CARRIED * plan.force[self.rows] / h
-        torque = CARRIED * plan.torque[self.rows] / h
-        self.is_bent = bool(plan.force[self.rows].any() or plan.torque[self.rows].any())
+        lasting = np.where(plan.lasts[self.rows, None], plan.push[self.rows], 0.0)
+        force, torque = self.weight + CARRIED * lasting[:, :3] / h, CARRIED * lasting[:, 3:] / h
+        self.is_bent = bool(lasting.any())
         still = held[self.rows] & ~start.v.any(axis=1) & ~start.w.any(axis=1)
         if still.any():
             push, turn = self.forces.wrench(start, time)

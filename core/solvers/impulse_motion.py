@@ -7,7 +7,7 @@ from ..dynamics.motion import move_some_bodies
 from ..jit import inner, kernel
 from ..math3 import mat3, vec3
 from .impulse_collisions import join_impulses
-from .impulse_contacts import lasts
+from .impulse_contacts import STEADY, lasts, square_of_push
 from .impulse_energy import kinetic_energy
 
 IMPULSES, MOMENTA = FIRST, SECOND  # are turned into world axes, and summed; then bodies are moved
@@ -31,17 +31,17 @@ def _write_impulses(contacts, rows, first, last, impulse_out, push_out):
 
 @inner
 def _note_lasting(masses, gravity, i, change, h, plan):
-    """Note by what contacts changed the momenta of a body, if as forces that last."""
-    m, L = vec3.load(masses.inv_mass, i), (change[3], change[4], change[5])
-    v = m[0] * change[0], m[1] * change[1], m[2] * change[2]
-    w = mat3.transform(mat3.load(masses.inv_I, i), L)
+    """Note by what contacts changed the momenta of a body, and whether as forces that last."""
+    square = square_of_push(masses, i, change)
+    for k in range(6):
+        plan.push[i, k] = change[k] - plan.push[i, k]
+    plan.steady[i] = square_of_push(masses, i, plan.push[i]) <= STEADY * STEADY * square
     weight = h * vec3.norm(vec3.load(gravity, i))
     if plan.drive.shape[0] > 0:
         weight += vec3.norm((plan.drive[i, 6], plan.drive[i, 7], plan.drive[i, 8]))
-    is_force = lasts(masses, i, v, w, L, weight)
-    for k in range(3):
-        plan.force[i, k] = change[k] if is_force else 0.0
-        plan.torque[i, k] = L[k] if is_force else 0.0
+    plan.lasts[i] = lasts(plan, i, square, weight)
+    for k in range(6):
+        plan.push[i, k] = change[k]
 
 
 @inner

@@ -1,9 +1,9 @@
 """What a step begins with: islands, the rows of their contacts, and the impulses of the last step.
 
 Impulses of the last step act all through the step: half a step's worth on positions. That is right for forces
-that last. Where their sum on a body is far more than weight and friction make (it was hit), they are no
-forecast: they act at the start of the step and are no smooth acceleration. Nor do they tell anything of a
-body that turns far within the step.
+that last. Where their sum on a body is far more than weight and friction make, and was another in the step
+before (it was hit), they are no forecast: they act at the start of the step and are no smooth acceleration.
+Nor do they tell anything of a body that turns far within the step.
 
 Source: Bender & Schmitt 2006, section 3.2.
 """
@@ -18,7 +18,7 @@ from ..dynamics.motion import is_driven, spin_steadily
 from ..jit import inner, kernel, merged
 from ..math3 import mat3, vec3
 from .impulse_arms import mean_arms, note_moving
-from .impulse_contacts import FAR_TURN, lasts, turns_far
+from .impulse_contacts import FAR_TURN, lasts, square_of_push, turns_far
 from .impulse_rest import find_sleepers
 from .island_parts import SMALLEST, divide_island
 
@@ -56,7 +56,7 @@ def _recall_impulses(masses, contacts, rows, first, last, h, spins, start, push_
 @inner
 def _drive(masses, plan, i):
     """Add what contacts do to a body that spins, beyond what they would do to one that does not."""
-    linear = mat3.transform(mat3.load(masses.inv_I, i), vec3.load(plan.torque, i))
+    linear = mat3.transform(mat3.load(masses.inv_I, i), vec3.load_pair(plan.push[i])[1])
     for k in range(3):
         beyond = plan.driven[i, k] - plan.spin[i, k] - 0.5 * linear[k]
         plan.mean[i, 3 + k] += beyond
@@ -80,7 +80,7 @@ def _warm_start(
         lasting_out[i] = True
         if kind[i] != DYNAMIC:
             continue
-        L = (net[i, 3], net[i, 4], net[i, 5])
+        square, L = square_of_push(masses, i, net[i]), (net[i, 3], net[i, 4], net[i, 5])
         w = mat3.transform(mat3.load(masses.inv_I, i), L)
         for k in range(3):
             net[i, k] *= masses.inv_mass[i, k]
@@ -88,7 +88,7 @@ def _warm_start(
         # Of bodies that applied forces press, more than their weight lasts.
         weight = vec3.norm((plan.change[i, 0], plan.change[i, 1], plan.change[i, 2]))
         weight = max(weight, gravity_speed) if plan.drive.shape[0] > 0 else gravity_speed
-        lasting = lasting_out[i] = lasts(masses, i, (net[i, 0], net[i, 1], net[i, 2]), w, L, weight)
+        lasting = lasting_out[i] = lasts(plan, i, square, weight)
         part = 0.5 if lasting else 1.0
         for k in range(6):
             plan.mean[i, k] += part * net[i, k]
@@ -166,7 +166,7 @@ def prepare_contacts(
     row_pieces = pieces_of(count, CONTACTS_OF_PIECE)
     if thread == LEADER:
         board.number[SPINS] = 1.0 if _any_turns_far(h, plan.start) else 0.0
-        note_moving(kind, masses, h, plan.start, solve.last_mean, solve.moves)
+        note_moving(kind, masses, h, plan.mean, solve.last_mean, solve.moves)
         island_count = _group(
             kind, masses, contacts, count, ground_up, may_sleep, plan, islands, graph, solve, swept, rows,
             board, row_pieces,

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -127,13 +127,13 @@ def move(
         KernelCall("integrate", follow_mean, (p.masses, p.state, p.plan.mean, p.solve.limit)),
         KernelCall("integrate", count_lost, (p.state.c, p.state.L), halts=NOT_ZERO),
         store(p, count),
-        *animate(p, put_on_paths, h),
+        *animate(p, put_on_paths, h, p.state),
     ]
 
 
-def animate(p: "ImpulsePipeline", kernel: Callable, *when: float) -> Calls:
+def animate(p: "ImpulsePipeline", kernel: Callable, *others: Any) -> Calls:
     """Have animated bodies follow their paths, if there are any."""
-    arguments = p.model, p.paths.table, p.clock, *when, p.state
+    arguments = p.model, p.paths.table, p.clock, *others
     return [KernelCall("integrate", kernel, arguments)] if p.paths.paths else []
 
 
@@ -177,7 +177,7 @@ def of_a_look_ahead(p: "ImpulsePipeline", h: float) -> Calls:
 def of_a_step_and_look_ahead(p: "ImpulsePipeline", h: float) -> Calls:
     """Both, where nothing is to be done in between; tells whether something is before the next step."""
     sleepers = [list_who_wakes(p, h)] if p.paths.have_slept else []
-    ahead = *animate(p, head_along_paths, h, h), *of_a_look_ahead(p, h), *sleepers
+    ahead = *animate(p, head_along_paths, h, h, p.state, p.plan.change), *of_a_look_ahead(p, h), *sleepers
     return [*of_a_step(p, h), *ahead, end(p, h, who_wakes=Result(list_touched) if sleepers else NONE)]
 
 

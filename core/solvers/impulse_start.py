@@ -127,9 +127,10 @@ def _find_loads(pipeline: "ImpulsePipeline", h: float, *, preloaded: bool) -> fl
 
 def _note_loads(pipeline: "ImpulsePipeline") -> None:
     """Take the loads for those of a step before the first."""
-    count, force, torque = pipeline.contact_count, pipeline.plan.force, pipeline.plan.torque
+    count, plan = pipeline.contact_count, pipeline.plan
+    force, torque = plan.push[:, :3], plan.push[:, 3:]
     body, arm, load = pipeline.contacts.body[:count], pipeline.geometry.arm[:count], pipeline.impulse[:count]
-    force[:], torque[:] = 0.0, 0.0
+    plan.push[:], plan.lasts[:] = 0.0, True
     np.add.at(force, body[:, 0], load)
     np.subtract.at(force, body[:, 1], load)
     np.add.at(torque, body[:, 0], np.cross(arm[:, 0], load))

@@ -83,6 +83,27 @@ def test_velocities_lead_along():
     assert worst[1] < 1e-13  # [rad]
 
 
+def test_velocities_change_steadily_but_at_corners():
+    """A path with a polynomial of time has its second derivative; one that sets off has no change there."""
+    h, start = 0.01, 0.5
+    times = np.arange(201) * h
+    since = np.maximum(times - start, 0.0)
+    curve, corner = times[:, None] ** 2 * (1.0, -2.0, 0.5), since[:, None] * (3.0, 0.0, 1.0)
+    turned = Rotation.from_rotvec(times[:, None] ** 2 * (0.0, 0.0, 0.7)).as_quat()[:, [3, 0, 1, 2]]
+    still = np.tile([1.0, 0.0, 0.0, 0.0], (len(times), 1))
+    paths, _, state, _ = follow([topple.Motion(times, curve, turned), topple.Motion(times, corner, still)])
+    for time in (0.0, h, start - h, start, start + h):
+        change = np.full((2, 6), np.nan)
+        paths.set_poses(state, time)
+        paths.set_velocities(state, time, h, change)
+        np.testing.assert_allclose(change[0, 3:], (0.0, 0.0, 1.4 * h), atol=1e-12)
+        expected = 2.0 * h * np.array([1.0, -2.0, 0.5])
+        # The centre of mass is beside the origin, which the path is of: it turns, too.
+        turning = 2.0 * np.abs(MIDDLE).max() * h * (1.4 + (1.4 * (time + h)) ** 2)
+        assert np.abs(change[0, :3] - expected).max() <= turning
+        np.testing.assert_allclose(change[1], 0.0, atol=1e-12)
+
+
 def test_goes_straight_on_from_its_release():
     """Until the end of the step a body moves as it did at its release, which lies within the step."""
     rng = np.random.default_rng(4)

@@ -362,6 +362,59 @@ def test_slides_on_a_board_that_tilts(shape, friction, speed, step, figure):
     figure("height over it", place @ (-math.sin(angle), 0, math.cos(angle)) - height, 2e-5, "m")
 
 
+@pytest.mark.parametrize("step", [1 / 60, STEP, 1e-3])
+@pytest.mark.parametrize("restitution", [0.0, 0.5])
+def test_lift_that_starts_hard(restitution, step, figure):
+    """A box on a plate that rises at five times gravity stays on it, whatever its restitution.
+
+    Limits: the tolerance, and of the speed half of what the contact's spring takes back in a step.
+    """
+    acceleration, seconds = 5.0 * G, 0.5
+    times = np.linspace(0.0, seconds, 501)
+    places = [(0.0, 0.0, height - 0.05) for height in 0.5 * acceleration * times**2]
+    motion = topple.Motion(times, places, [UPRIGHT] * len(times))
+    scene, bounces = topple.Scene(gravity=(0, 0, -G)), {"restitution": restitution}
+    scene.add(topple.Body("plate", topple.Box((2, 2, 0.1)), kind="kinematic", motion=motion, **bounces))
+    scene.add(topple.Body("box", topple.Box((0.2, 0.2, 0.2)), position=(0, 0, 0.1), **bounces))
+    simulation, apart, off = topple.Simulation(scene, topple.ImpulseSolver(time_step=step)), [], []
+    while simulation.time < seconds - 1.5 * step:
+        simulation.advance(step)
+        state, time = simulation.state, simulation.time
+        apart.append(state.position[1, 2] - 0.1 - 0.5 * acceleration * time**2)
+        off.append(state.linear_velocity[1, 2] - acceleration * time)
+    figure("off the plate", np.abs(apart).max(), 1e-4, "m")
+    figure("speed at the end, off", off[-1], 0.5 * 1e-4 / step, "m/s")
+
+
+@pytest.mark.parametrize("rate", [6.0, 8.0, 15.0])
+def test_held_by_a_wall_that_whirls(rate, figure):
+    """A box that a wall presses on as it is whirled round, harder than 2 g, stays where friction holds it.
+
+    Its load is m w^2 r, of which friction, mu = .5, can bear g; for two seconds.
+    """
+    seconds, radius = 2.0, 1.0
+    times = np.linspace(0.0, seconds + 0.1, 4001)
+    angle = rate * times
+    turned = np.stack([np.cos(0.5 * angle), 0 * angle, 0 * angle, np.sin(0.5 * angle)], axis=1)
+    places = (radius + 0.2) * np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=1)
+    scene = topple.Scene(gravity=(0, 0, -G))
+    wall = topple.Box((0.2, 4, 8))
+    scene.add(topple.Body("wall", wall, kind="kinematic", motion=(times, places, turned), friction=0.5))
+    scene.add(topple.Body(
+        "box", topple.Box((0.2, 0.2, 0.2)), position=(radius, 0, 0), friction=0.5, restitution=0.5,
+        linear_velocity=(0, rate * radius, 0), angular_velocity=(0, 0, rate),
+    ))  # fmt: skip
+    simulation = topple.Simulation(scene, topple.ImpulseSolver(time_step=STEP))
+    simulation.advance(seconds)
+    state, angle = simulation.state, rate * simulation.time
+    place, velocity = state.position[1], state.linear_velocity[1]
+    out, along = (math.cos(angle), math.sin(angle), 0.0), (-math.sin(angle), math.cos(angle), 0.0)
+    figure("off the wall", place @ out - radius, 1e-4, "m")
+    figure("slip along it", place @ along, 1e-4, "m")
+    figure("slip down it", place[2], 1e-4, "m")
+    figure("speed, relative", velocity @ along / (rate * radius) - 1.0, 1e-3)
+
+
 def test_release_inside_another_body(figure):
     """What is released half way in the floor comes out at .5 m/s, as what overlaps at the start does.
 
