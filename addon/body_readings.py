@@ -5,7 +5,7 @@ from __future__ import annotations  # naming core's types must not load the solv
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,18 @@ from . import messages
 from .body_shapes import collision_shape
 from .rigid_frames import continuous_signs, wxyz_of
 from .units import LengthUnit
+
+
+class Path(NamedTuple):
+    """Poses of an animated body: straight from one to the next.
+
+    Attributes:
+        frames: When, in frames after the first, shape (k,).
+        matrices: World matrices then, shape (k, 4, 4).
+    """
+
+    frames: np.ndarray
+    matrices: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +41,7 @@ class BodyReading:
         vertices: Vertices in object coordinates, shape (n, 3).
         triangles: Rows of three indices of vertices, shape (m, 3).
         vertex_budget: Most vertices of its convex hull; None leaves all.
-        path: World matrices at every frame, shape (frames + 1, 4, 4), of animated bodies.
+        path: Of animated bodies.
         options: Arguments of `core.Body`, in SI units.
     """
 
@@ -41,7 +53,7 @@ class BodyReading:
     vertices: np.ndarray
     triangles: np.ndarray
     vertex_budget: int | None
-    path: np.ndarray | None
+    path: Path | None
     options: dict[str, Any]
 
 
@@ -157,7 +169,7 @@ def _body(reading: BodyReading, shape: core.Shape, unit: LengthUnit, fps: float)
     )
 
 
-def _motion(path: np.ndarray, unit: LengthUnit, fps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _motion(path: Path, unit: LengthUnit, fps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Times [s], positions [m] and orientations of an animated body."""
-    orientations = continuous_signs(wxyz_of(path))
-    return np.arange(len(path)) / fps, unit.to_si(path[:, :3, 3]), orientations
+    orientations = continuous_signs(wxyz_of(path.matrices))
+    return path.frames / fps, unit.to_si(path.matrices[:, :3, 3]), orientations

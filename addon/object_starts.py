@@ -25,6 +25,11 @@ class ObjectStart:
     vertices: np.ndarray
     triangles: np.ndarray
 
+    @property
+    def radius(self) -> float:
+        """How far it reaches from its origin."""
+        return float(np.linalg.norm(self.vertices @ self.stretch.T, axis=1).max())
+
 
 def read_starts(objects: Sequence[bpy.types.Object], depsgraph: bpy.types.Depsgraph) -> list[ObjectStart]:
     """Objects as they are evaluated now.

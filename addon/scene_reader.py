@@ -2,8 +2,9 @@
 
 Each object is read as it looks at the first frame: its evaluated mesh with modifiers, its world
 matrix with parents, scale, mirror and shear. Animated bodies and the parents of dynamic ones are
-then sampled at every frame. The scene is left as it was, on errors too; as on any change of frame,
-a changed value that is animated but not keyed falls back to its animation.
+then sampled at every frame, and animated bodies between frames where they are fast on a curve. The
+scene is left as it was, on errors too; as on any change of frame, a changed value that is animated
+but not keyed falls back to its animation.
 """
 
 from __future__ import annotations  # naming core's types must not load the solver
@@ -19,10 +20,11 @@ from mathutils import Matrix
 
 from .. import core
 from . import messages
-from .body_readings import BodyReading, body_options, build_scene, vertex_budget
+from .body_readings import BodyReading, Path, body_options, build_scene, vertex_budget
 from .keyed_object import Parenting, check_can_be_keyed, parent_space, read_keyed_objects
 from .object_channels import KeyedObject
 from .object_starts import ObjectStart, read_starts
+from .path_sampling import curved_frames, parts_of_a_frame
 from .previous_animation import originals_shown
 from .properties import KINDS
 from .rigid_frames import is_even, is_singular
@@ -112,6 +114,14 @@ def read_steps(context: bpy.types.Context) -> Steps[SceneReading]:
             yield
         wanted = _wanted_paths(objects, dynamic, carriers, first_frame)
         paths = yield from _sample(wanted, context, first_frame, frames)
+        animated = {obj.name_full: obj for obj in objects if _is_animated(obj, first_frame)}
+        parts = parts_of_a_frame(blender_scene.topple.steps_per_second, fps)
+        tolerance = float(unit.from_si(blender_scene.topple.tolerance))
+        curved = {
+            name: curved_frames(paths[name, WORLD], starts[name].radius, tolerance)
+            for name in (animated if parts > 1 else ())
+        }
+        between = yield from _sample_between(animated, curved, parts, context, first_frame)
         if paths:
             blender_scene.frame_set(first_frame)
         keyed: list[KeyedObject] = []
@@ -136,7 +146,7 @@ def read_steps(context: bpy.types.Context) -> Steps[SceneReading]:
     bodies: list[BodyReading] = []
     for some in batches(objects):
         bodies += [
-            _body(obj, starts[obj.name_full], paths.get((obj.name_full, WORLD)), unit, first_frame, fps)
+            _body(obj, starts[obj.name_full], _path(obj.name_full, paths, between), unit, first_frame, fps)
             for obj in some
         ]
         yield
@@ -204,7 +214,7 @@ def gravity_of(blender_scene: bpy.types.Scene, unit: LengthUnit) -> np.ndarray:
 def _body(
     obj: bpy.types.Object,
     start: ObjectStart,
-    path: np.ndarray | None,
+    path: Path | None,
     unit: LengthUnit,
     first_frame: int,
     fps: float,
@@ -217,7 +227,7 @@ def _body(
         shape=settings.shape,
         **vars(start),
         vertex_budget=vertex_budget(settings),
-        path=path if settings.kind == "KINEMATIC" or released else None,
+        path=path if _is_animated(obj, first_frame) else None,
         options=body_options(settings, start.stretch, unit, (first_frame, fps) if released else None),
     )
 
@@ -226,6 +236,11 @@ def is_released(obj: bpy.types.Object, first_frame: int) -> bool:
     """Whether a dynamic body follows its own animation at first."""
     body = obj.topple
     return body.kind == "DYNAMIC" and body.use_release and body.release_frame > first_frame
+
+
+def _is_animated(obj: bpy.types.Object, first_frame: int) -> bool:
+    """Whether a body follows its own animation, at first or all the time."""
+    return obj.topple.kind == "KINEMATIC" or is_released(obj, first_frame)
 
 
 def _wanted_paths(
@@ -237,7 +252,7 @@ def _wanted_paths(
     """Which matrices must be known at every frame."""
     wanted = {}
     for obj in objects:
-        if obj.topple.kind == "KINEMATIC" or is_released(obj, first_frame):
+        if _is_animated(obj, first_frame):
             wanted[obj.name_full, WORLD] = obj
         if obj.topple.kind == "DYNAMIC" and obj.parent is not None:
             wanted[obj.name, PARENT] = obj
@@ -261,11 +276,53 @@ def _sample(
             paths[key][frame] = np.array(MATRIX_OF[key[1]](obj.evaluated_get(depsgraph)))
         yield
     for (name, kind), path in paths.items():
-        if not np.isfinite(path).all():
-            raise core.SceneError(messages.NOT_FINITE, body=name)
-        if is_singular(path):
-            raise core.SceneError(messages.FLAT_PARENT if kind == PARENT else messages.FLATTENED, body=name)
+        _check_path(name, kind, path)
     return paths
+
+
+def _sample_between(
+    animated: Mapping[str, bpy.types.Object],
+    curved: Mapping[str, np.ndarray],
+    parts: int,
+    context: bpy.types.Context,
+    first_frame: int,
+) -> Steps[dict[str, Path]]:
+    """World matrices between frames, each of `parts` parts, from which bodies are on a curve."""
+    found: dict[str, tuple[list[float], list[np.ndarray]]] = {name: ([], []) for name in curved}
+    for frame in np.flatnonzero(np.any(list(curved.values()), axis=0) if curved else ()):
+        for part in np.arange(1, parts) / parts:
+            context.scene.frame_set(first_frame + int(frame), subframe=float(part))
+            depsgraph = context.evaluated_depsgraph_get()
+            for name, (frames, matrices) in found.items():
+                if curved[name][frame]:
+                    frames.append(frame + part)
+                    matrices.append(np.array(animated[name].evaluated_get(depsgraph).matrix_world))
+            yield
+    between = {name: Path(np.array(f), np.array(m)) for name, (f, m) in found.items() if f}
+    for name, path in between.items():
+        _check_path(name, WORLD, path.matrices)
+    return between
+
+
+def _check_path(name: str, kind: str, matrices: np.ndarray) -> None:
+    """Refuse poses that are none."""
+    if not np.isfinite(matrices).all():
+        raise core.SceneError(messages.NOT_FINITE, body=name)
+    if is_singular(matrices):
+        raise core.SceneError(messages.FLAT_PARENT if kind == PARENT else messages.FLATTENED, body=name)
+
+
+def _path(name: str, paths: Mapping[PathKey, np.ndarray], between: Mapping[str, Path]) -> Path | None:
+    """All poses of a body that were looked at, in the order of time."""
+    at_frames = paths.get((name, WORLD))
+    if at_frames is None:
+        return None
+    frames, matrices = np.arange(len(at_frames), dtype=float), at_frames
+    if name in between:
+        frames = np.concatenate([frames, between[name].frames])
+        matrices = np.concatenate([matrices, between[name].matrices])
+    order = np.argsort(frames)
+    return Path(frames[order], matrices[order])
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Builders of small Blender scenes, and paths to write into them."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -7,6 +8,7 @@ import bpy
 import numpy as np
 import topple
 from scipy.spatial.transform import Rotation
+from topple_extension.addon.keyframes import find_curve_holder
 from topple_extension.addon.scene_reader import SceneReading
 
 CUBE_FACES = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
@@ -60,11 +62,27 @@ def key(obj: bpy.types.Object, path: str, keys: dict[int, Any]) -> None:
         obj.keyframe_insert(path, frame=frame)
 
 
-def world_path(obj: bpy.types.Object, frames: Sequence[int]) -> np.ndarray:
+def curves_of(obj: bpy.types.Object) -> list[bpy.types.FCurve]:
+    """The curves of an object's action."""
+    animation = obj.animation_data
+    slot = getattr(animation, "action_slot", None)
+    holder = find_curve_holder(animation.action, slot.identifier if slot else "")
+    return list(holder.fcurves)
+
+
+def interpolate(obj: bpy.types.Object, how: str) -> None:
+    """Between keyframes: LINEAR or BEZIER."""
+    for curve in curves_of(obj):
+        for point in curve.keyframe_points:
+            point.interpolation = how
+
+
+def world_path(obj: bpy.types.Object, frames: Sequence[float]) -> np.ndarray:
     """Evaluated world matrices at frames, shape (frames, 4, 4)."""
     matrices = []
     for frame in frames:
-        bpy.context.scene.frame_set(frame)
+        part, whole = math.modf(frame)
+        bpy.context.scene.frame_set(int(whole), subframe=part)
         depsgraph = bpy.context.evaluated_depsgraph_get()
         matrices.append(np.array(obj.evaluated_get(depsgraph).matrix_world))
     return np.array(matrices)

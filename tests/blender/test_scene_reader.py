@@ -4,7 +4,17 @@ import bpy
 import numpy as np
 import pytest
 import topple
-from blender.objects import add_channel, add_cube, add_empty, add_mesh, key, make_body, set_parent, world_path
+from blender.objects import (
+    add_channel,
+    add_cube,
+    add_empty,
+    add_mesh,
+    interpolate,
+    key,
+    make_body,
+    set_parent,
+    world_path,
+)
 from scipy.spatial.transform import Rotation
 from topple_extension.addon.scene_reader import SceneReading, read_scene
 
@@ -173,13 +183,43 @@ def test_animated_body_follows_its_world_path():
     set_parent(paddle, parent)
     key(parent, "rotation_euler", {1: (0, 0, 0), 25: (0, 0, 4)})
     body = read_body("paddle")
-    expected = world_path(paddle, range(1, 26))
-    np.testing.assert_allclose(body.motion.times, np.arange(25) / 24)
+    expected = world_path(paddle, np.arange(10, 251) / 10)  # between frames, too, for it is on a circle
+    np.testing.assert_allclose(body.motion.times, np.arange(241) / 240)
     np.testing.assert_allclose(body.motion.positions, expected[:, :3, 3], atol=1e-5)
     w, x, y, z = np.array(body.motion.orientations).T
     turns = Rotation.from_quat(np.stack([x, y, z, w], axis=1)).as_matrix()
     np.testing.assert_allclose(turns * 2, expected[:, :3, :3], atol=1e-5)
     assert (np.sum(body.motion.orientations[1:] * body.motion.orientations[:-1], axis=1) > 0).all()
+
+
+def test_between_frames_only_fast_curves_are_looked_at():
+    """A wheel that spins about itself and a slide at even speed are straight from frame to frame."""
+    make_body(add_cube("cube"))
+    wheel, slide, swing = (
+        make_body(add_cube(name), kind="KINEMATIC") for name in ("wheel", "slide", "swing")
+    )
+    key(wheel, "rotation_euler", {1: (0, 0, 0), 25: (0, 0, 12)})
+    key(slide, "location", {1: (0, 0, 0), 25: (0, 24, 0)})
+    key(swing, "location", {1: (0, 0, 0), 7: (2, 0, 0)})
+    for obj, how in ((wheel, "LINEAR"), (slide, "LINEAR"), (swing, "BEZIER")):
+        interpolate(obj, how)
+    motions = {body.name: body.motion for body in read().scene.bodies if body.motion is not None}
+    np.testing.assert_allclose(motions["wheel"].times, np.arange(25) / 24)
+    np.testing.assert_allclose(motions["slide"].times, np.arange(25) / 24)
+    frames = 1 + np.concatenate([np.arange(70) / 10, np.arange(7, 25)])  # it stands still from frame 7 on
+    np.testing.assert_allclose(motions["swing"].times, (frames - 1) / 24)
+    expected = world_path(swing, frames)[:, 0, 3]
+    np.testing.assert_allclose(motions["swing"].positions[:, 0], expected, atol=1e-5)
+    straight = np.interp(frames, range(1, 26), world_path(swing, range(1, 26))[:, 0, 3])
+    assert np.abs(straight - expected).max() > 0.01
+
+
+def test_a_step_of_a_frame_has_nothing_between():
+    bpy.context.scene.topple.steps_per_second = 24
+    make_body(add_cube("cube"))
+    paddle = make_body(add_cube("paddle"), kind="KINEMATIC")
+    key(paddle, "location", {1: (0, 0, 0), 3: (2, 0, 0), 5: (0, 0, 0)})
+    np.testing.assert_allclose(read_body("paddle").motion.times, np.arange(25) / 24)
 
 
 def test_start_is_the_first_frame_whatever_the_current_one():

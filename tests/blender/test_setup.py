@@ -3,7 +3,7 @@
 import bpy
 import numpy as np
 import pytest
-from blender.objects import add_cube, add_empty, add_mesh, key, make_body, set_parent, world_path
+from blender.objects import add_cube, add_empty, add_mesh, curves_of, key, make_body, set_parent, world_path
 from topple_extension.addon.scene_reader import read_scene
 
 SHEET = [(-9, -9, 0), (9, -9, 0), (9, 9, 0), (-9, 9, 0)]
@@ -71,7 +71,7 @@ def test_release_has_the_exact_velocity():
     """Carried along x at 4.8 m/s until frame 11, then free: x goes on, z falls."""
     cube = make_body(add_cube("cube", location=(0, 0, 5)), use_release=True, release_frame=11)
     key(cube, "location", {1: (0, 0, 5), 11: (2, 0, 5), 12: (9, 9, 9)})
-    for curve_points in (c.keyframe_points for c in _curves(cube)):
+    for curve_points in (c.keyframe_points for c in curves_of(cube)):
         for point in curve_points:
             point.interpolation = "LINEAR"
     bpy.ops.topple.bake()
@@ -80,14 +80,6 @@ def test_release_has_the_exact_velocity():
     np.testing.assert_allclose(path[:, 0], 4.8 * time, atol=2e-5)
     fallen = 0.5 * 9.81 * np.maximum(time - 10 / 24, 0.0) ** 2
     np.testing.assert_allclose(path[:, 2], 5 - fallen, atol=1e-4)
-
-
-def _curves(obj):
-    from topple_extension.addon.keyframes import find_curve_holder
-
-    animation = obj.animation_data
-    slot = getattr(animation, "action_slot", None)
-    return find_curve_holder(animation.action, slot.identifier if slot else "").fcurves
 
 
 def test_materials_and_copies():
@@ -171,7 +163,7 @@ def test_keys_of_every_fourth_frame_and_of_the_selected():
     expected = world_path(cube, range(1, 26))
     select(cube)
     bpy.ops.topple.write_keyframes(step=4, selected_only=True)
-    frames = {tuple(point.co.x for point in curve.keyframe_points) for curve in _curves(cube)}
+    frames = {tuple(point.co.x for point in curve.keyframe_points) for curve in curves_of(cube)}
     assert frames == {(1, 5, 9, 13, 17, 21, 25)}
     np.testing.assert_allclose(world_path(cube, [9])[0], expected[8], atol=1e-5)
     assert other.animation_data is None or other.animation_data.action is None
@@ -191,4 +183,4 @@ def test_simplified_keys_stay_within_the_tolerance(mode):
     turned = np.einsum("fij,fik->fjk", path[:, :3, :3], expected[:, :3, :3])
     cosine = np.clip((np.trace(turned, axis1=1, axis2=2) - 1) / 2, -1, 1)
     assert np.degrees(np.arccos(cosine)).max() < 1.0 + 0.05
-    assert max(len(curve.keyframe_points) for curve in _curves(cube)) < 90
+    assert max(len(curve.keyframe_points) for curve in curves_of(cube)) < 90

@@ -5,10 +5,9 @@ from itertools import pairwise
 import bpy
 import numpy as np
 import pytest
-from blender.objects import add_cube, add_empty, key, make_body, set_parent, tumbling, world_path
+from blender.objects import add_cube, add_empty, curves_of, key, make_body, set_parent, tumbling, world_path
 from topple_extension.addon import previous_animation
 from topple_extension.addon.bake_frames import BodyPaths
-from topple_extension.addon.keyframes import find_curve_holder
 from topple_extension.addon.scene_reader import read_scene
 from topple_extension.addon.trajectory_writer import write_trajectory
 
@@ -26,13 +25,6 @@ def bake_tumbling() -> dict[str, np.ndarray]:
     paths = BodyPaths(trajectory.names, trajectory.position, trajectory.orientation)
     write_trajectory(reading.keyed, paths, reading.unit, reading.first_frame)
     return {name: motions[name] @ starts[name] for name in motions}
-
-
-def curves_of(obj: bpy.types.Object) -> list[bpy.types.FCurve]:
-    animation = obj.animation_data
-    slot = getattr(animation, "action_slot", None)
-    holder = find_curve_holder(animation.action, slot.identifier if slot else "")
-    return list(holder.fcurves)
 
 
 def sampled(obj: bpy.types.Object, path: str) -> np.ndarray:
