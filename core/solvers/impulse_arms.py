@@ -164,7 +164,7 @@ def _parting(contacts, c, radius, n, way):
     return parting if abs(off) <= 2.0 * parting else 0.0
 
 
-@inlined
+@inner
 def _carried(n, w):
     """A normal that a body carries as it turns by w, in the mean."""
     n = vec3.add(n, vec3.scale(vec3.cross(w, n), 0.5))
@@ -286,7 +286,7 @@ def _surface_velocity(velocity, body, arm):
     return vec3.add(v, vec3.cross(w, arm))
 
 
-@inlined
+@inner
 def rate_at_start(contacts, c, velocity):
     """Normal velocity of contact `c` as it lies at the start of the step, less that as it does in the mean.
 
