@@ -117,10 +117,7 @@ def read_steps(context: bpy.types.Context) -> Steps[SceneReading]:
         animated = {obj.name_full: obj for obj in objects if _is_animated(obj, first_frame)}
         parts = parts_of_a_frame(blender_scene.topple.steps_per_second, fps)
         tolerance = float(unit.from_si(blender_scene.topple.tolerance))
-        curved = {
-            name: curved_frames(paths[name, WORLD], starts[name].radius, tolerance)
-            for name in (animated if parts > 1 else ())
-        }
+        curved = _curved(animated, paths, starts, first_frame, tolerance) if parts > 1 else {}
         between = yield from _sample_between(animated, curved, parts, context, first_frame)
         if paths:
             blender_scene.frame_set(first_frame)
@@ -278,6 +275,22 @@ def _sample(
     for (name, kind), path in paths.items():
         _check_path(name, kind, path)
     return paths
+
+
+def _curved(
+    animated: Mapping[str, bpy.types.Object],
+    paths: Mapping[PathKey, np.ndarray],
+    starts: Mapping[str, ObjectStart],
+    first_frame: int,
+    tolerance: float,
+) -> dict[str, np.ndarray]:
+    """From which frames to the next each body is fast on a curve, as long as it follows its animation."""
+    curved = {}
+    for name, obj in animated.items():
+        curved[name] = curved_frames(paths[name, WORLD], starts[name].radius, tolerance)
+        if is_released(obj, first_frame):
+            curved[name][obj.topple.release_frame - first_frame :] = False
+    return curved
 
 
 def _sample_between(

@@ -30,7 +30,7 @@ from .manifold import (
     face_between,
     note_deepest,
     outward_of,
-)  # fmt: skip
+)
 from .refinement import has_row, recall_generators, refine
 
 # A disc stands for itself by so many points of its rim, besides the deepest one.

@@ -214,6 +214,13 @@ def test_between_frames_only_fast_curves_are_looked_at():
     assert np.abs(straight - expected).max() > 0.01
 
 
+def test_between_frames_nothing_is_looked_at_after_the_release():
+    ball = make_body(add_cube("cube"), use_release=True, release_frame=5)
+    key(ball, "location", {1: (0, 0, 0), 13: (2, 0, 0), 25: (0, 0, 0)})
+    times = read_body().motion.times * 24
+    np.testing.assert_allclose(times, np.concatenate([np.arange(40) / 10, np.arange(4, 25)]))
+
+
 def test_a_step_of_a_frame_has_nothing_between():
     bpy.context.scene.topple.steps_per_second = 24
     make_body(add_cube("cube"))
