@@ -4,8 +4,7 @@ Velocities are means over the step, and so are the arms that go with them: then 
 contact point moves along, and what sticks does no work. With the arms of the beginning of the step the end
 of an arm that turns by an angle leaves its circle along the tangent: what pivots or rolls about an edge
 would lose that part of its energy in every radian, and what rides on a turntable would drift outwards. With
-the normal of the beginning what slides on a floor that tilts, or on what is round,
-would be pushed back or on.
+the normal of the beginning what slides on what tilts, or is round, would be pushed back or on.
 
 Source: the mean of exp([w] t) r over 0 <= t <= h; work by the mean velocity as in the implicit midpoint rule
 (Hairer, Lubich & Wanner 2006, *Geometric Numerical Integration*, section IV.2.1).
@@ -29,7 +28,7 @@ from .impulse_contacts import LOWEST, is_ball, is_lowest, round_axis_of, turn_sh
 UNTURNED, MOST_TURN, MOST_TURN_OF_RIM = 1e-5, 0.1, 0.3
 SERIES_LIMIT = 0.1  # [rad] up to which the mean over a turn is taken from its series
 ON_TIP = 0.1  # sine of the angle between an arm and the angular velocity, up to which a body spins on its tip
-ON_SIDE = 1e-6  # cosine of the angle between axis and normal, up to which a round body lies on its side
+ON_SIDE = 1e-6  # sine of an angle up to which two directions are one
 ON_AXIS = 1e-9  # of an arm: a point no farther from the axis of its body is on it
 
 
@@ -172,10 +171,18 @@ def _carried(n, w):
 
 
 @inlined
-def _line_of(masses, body, n, radius):
-    """The line along which a body that is round about an axis touches, lying on its side; else zero."""
+def _line_of(masses, body, n, rounding):
+    """Direction in which a body that is round about an axis is straight where it touches; zero where in none.
+
+    A capsule is along its side, cylinders and cones are; on a rim they are sharp that way.
+    """
     axis = round_axis_of(masses, body)
-    return axis if vec3.dot(axis, n) ** 2 <= ON_SIDE**2 else (0.0, 0.0, 0.0)
+    along = vec3.dot(axis, n)
+    line = vec3.subtract(axis, vec3.scale(n, along))
+    square = vec3.dot(line, line)
+    if square <= ON_SIDE**2 or (rounding > 0.0 and along * along > ON_SIDE**2):
+        return (0.0, 0.0, 0.0)
+    return vec3.scale(line, 1.0 / math.sqrt(square))
 
 
 @inner
@@ -190,8 +197,8 @@ def _rolled(masses, contacts, c, n, slip, radius_a, radius_b):
     """
     if radius_a == 0.0 or radius_b == 0.0:
         return n
-    line_a = _line_of(masses, contacts.body[c, 0], n, radius_a)
-    line_b = _line_of(masses, contacts.body[c, 1], n, radius_b)
+    line_a = _line_of(masses, contacts.body[c, 0], n, contacts.rounding[c, 0])
+    line_b = _line_of(masses, contacts.body[c, 1], n, contacts.rounding[c, 1])
     across = vec3.cross(line_a, line_b)
     if vec3.dot(across, across) > ON_SIDE**2:  # they cross: the normal is across both
         return n

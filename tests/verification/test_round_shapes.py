@@ -153,3 +153,29 @@ def test_leaves_a_dome(dome, shape, rolls, time_step, figure):
         bound = time_step**2 * (last + 1.5 * (G * fallen) ** 2 / square)
     figure("speed to the side, relative", simulation.state.linear_velocity[1, 0] / aside - 1.0, bound)
     assert simulation.state.position[1, 2] < 0.0
+
+
+@pytest.mark.parametrize("time_step", [1 / 60, 1 / 240])
+@pytest.mark.parametrize("rolls", [False, True], ids=["slides", "rolls"])
+def test_straight_down_a_cone(rolls, time_step, figure):
+    """A ball goes down the side of a cone as down a plane: it is round, but not that way.
+
+    a = g sin(angle), or 5/7 of it where the ball rolls. Limit: what slides is off by (h / t)^2 at most, what
+    rolls by a part of its first step, h / t, in which friction has yet to set in.
+
+    Source: Newton and Euler.
+    """
+    angle, radius, seconds = math.radians(45), 0.1, 0.5
+    cone, friction = topple.Cone(1.5, 1.5), 10.0 if rolls else 0.0
+    down, out = np.array([1.0, 0.0, -1.0]) / math.sqrt(2.0), np.array([1.0, 0.0, 1.0]) / math.sqrt(2.0)
+    start = np.array([0.0, 0.0, 0.75]) + 0.6 * down + radius * out
+    scene = topple.Scene(gravity=(0, 0, -G))
+    scene.add(topple.Body("cone", cone, kind="static", friction=friction))
+    scene.add(topple.Body("ball", topple.Sphere(radius), position=start, friction=friction, restitution=0.0))
+    simulation = topple.Simulation(scene, topple.ImpulseSolver(time_step=time_step))
+    simulation.advance(seconds)
+    way = simulation.state.position[1] - start
+    expected = 0.5 * G * math.sin(angle) * (5.0 / 7.0 if rolls else 1.0) * seconds**2
+    bound = time_step / (8.0 * seconds) if rolls else (time_step / seconds) ** 2
+    figure("way, relative", way @ down / expected - 1.0, bound)
+    figure("off the side", way @ out, 1e-4, "m")
