@@ -328,7 +328,7 @@ def test_slides_on_a_board_that_tilts(shape, friction, speed, step, figure):
     At the place r along the board and its own height a over it, r'' = w^2 r - g sin(w t) + mu N / m where it
     slides down, N / m = g cos(w t) + 2 w r' - w^2 a. Limit: impulses change by N' h^2 in a step, at its
     start, by which the velocity along the normal is off by half of that; as the board turns, w h of it in
-    each step becomes a velocity along the board.
+    each step becomes a velocity along the board; and the tolerance.
 
     Source: Newton in axes that turn.
     """
@@ -359,7 +359,7 @@ def test_slides_on_a_board_that_tilts(shape, friction, speed, step, figure):
     bound = 0.25 * step**2 * rate * load_rate * seconds**2 + 1e-6
     off = place @ (math.cos(angle), 0, math.sin(angle)) - expected
     figure("place along the board", off, bound, "m")
-    figure("height over it", place @ (-math.sin(angle), 0, math.cos(angle)) - height, 2e-5, "m")
+    figure("height over it", place @ (-math.sin(angle), 0, math.cos(angle)) - height, 1e-4, "m")
 
 
 @pytest.mark.parametrize("step", [1 / 60, STEP, 1e-3])
@@ -390,7 +390,7 @@ def test_lift_that_starts_hard(restitution, step, figure):
 def test_held_by_a_wall_that_whirls(rate, figure):
     """A box that a wall presses on as it is whirled round, harder than 2 g, stays where friction holds it.
 
-    Its load is m w^2 r, of which friction, mu = .5, can bear g; for two seconds.
+    Its load is m w^2 r, of which friction, mu = .5, can bear g; for two seconds. Limits as for the lift.
     """
     seconds, radius = 2.0, 1.0
     times = np.linspace(0.0, seconds + 0.1, 4001)
@@ -412,7 +412,7 @@ def test_held_by_a_wall_that_whirls(rate, figure):
     figure("off the wall", place @ out - radius, 1e-4, "m")
     figure("slip along it", place @ along, 1e-4, "m")
     figure("slip down it", place[2], 1e-4, "m")
-    figure("speed, relative", velocity @ along / (rate * radius) - 1.0, 1e-3)
+    figure("speed along it, off", velocity @ along - rate * radius, 0.5 * 1e-4 / STEP, "m/s")
 
 
 def test_release_inside_another_body(figure):
