@@ -5,9 +5,11 @@ step, once with them and once without. The difference, the drive, is added to th
 is: to the mean velocity, by which contacts are predicted, and to the momenta at its end. So what touches
 nothing moves as exactly as the integrator does, at any step length.
 
-The way of what touches something is bent by the contact forces of the last step. With all of them a spring of
-more than half a swing a step would answer an error of theirs by up to 1.22 of it, and contact and spring
-would drive each other up; CARRIED of them keeps that below 1. What was held at rest is taken to stay so.
+The way of what touches something is bent by the contact forces of the last step. An error of theirs comes
+back as (sin x / x - 1) of it in what the drive adds to the velocity at the end of a step in which a spring
+swings by x: up to 1.22 where that is more than half a swing. But an error that grows is soon one that the
+integrator takes several steps for, and of what touches something the step is divided then; in its parts x
+is below 2, and at most .55 comes back. What was held at rest is taken to stay so.
 
 Of a collision nothing is known before the step. What the forces would have done otherwise to a body that
 bounced is made up for afterwards, or they would make energy. That is right where they change little: a step
@@ -40,7 +42,6 @@ from ..forces import Force, UniformField, ViscousDrag
 from ..jit import inner, kernel
 from ..math3 import mat3, quat, vec3
 
-CARRIED = 0.8  # part of the last step's contact forces that bends the way: below 1 / 1.22
 FAR_BENT = 1.0  # [rad] a step: what contacts alone would turn so far turns with the forces that they balance
 # What a bounce changes of a spring's momentum by the end of a step, as part of its own: (w t)^2 / 2, .2 where
 # steps are divided. What seems more is no bounce, but what is held that was taken for free.
@@ -106,7 +107,7 @@ class Drive:
             getattr(self.model, name)[:] = getattr(self.whole, name)[self.rows]
         start, rows = self._part_of(state), np.flatnonzero(self.model.kind == DYNAMIC)
         lasting = np.where(plan.lasts[self.rows, None], plan.push[self.rows], 0.0)
-        force, torque = self.weight + CARRIED * lasting[:, :3] / h, CARRIED * lasting[:, 3:] / h
+        force, torque = self.weight + lasting[:, :3] / h, lasting[:, 3:] / h
         self.is_bent = bool(lasting.any())
         still = held[self.rows] & ~start.v.any(axis=1) & ~start.w.any(axis=1)
         if still.any():
