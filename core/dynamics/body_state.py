@@ -13,6 +13,7 @@ from ..forces import UniformField
 from ..geometry.mass_properties import principal_axes
 from ..geometry.shape_table import CAPSULE, DISCS, SPHERE, Colliders, MeshTrees, ShapeTable, build_shape_table
 from ..jit import inlined
+from ..math3 import mat3, quat, vec3
 from ..scene import Body, Scene
 
 STATIC, KINEMATIC, DYNAMIC = 0, 1, 2
@@ -82,6 +83,27 @@ def as_turned(masses, inv_I):
         masses.c, masses.bound, masses.mass, masses.inv_mass, masses.inertia, masses.round_axis,
         masses.lock_angular, masses.R, inv_I,
     )  # fmt: skip
+
+
+@inlined
+def inertia_of(masses, body):
+    """Inertia of a body about its centre of mass, world axes [kg m^2]: what `inv_I` is the inverse of.
+
+    Locked axes are not, but in their block of it.
+    """
+    lock = masses.lock_angular[body]
+    if lock[0] or lock[1] or lock[2]:
+        return mat3.rotate_diagonal(mat3.load(masses.R, body), vec3.load(masses.inertia, body))
+    return mat3.inverse_of_symmetric(mat3.load(masses.inv_I, body))
+
+
+@inlined
+def turned_inverse(inverse, lock, turn):
+    """Inverse inertia of a body once it has turned by `turn` [rad]; with locked axes it is that of now."""
+    if lock[0] or lock[1] or lock[2]:
+        return inverse
+    back = quat.to_mat3(quat.exp(vec3.scale(turn, -1.0)))
+    return mat3.transposed_times(back, mat3.transposed_times(inverse, back))
 
 
 def quat_multiply(p: np.ndarray, q: np.ndarray) -> np.ndarray:

@@ -47,6 +47,15 @@ def transposed_times(a, b):
 
 
 @arithmetic
+def inverse_of_symmetric(m):
+    """Inverse of a symmetric matrix that has one."""
+    xx, xy, xz = m[4] * m[8] - m[5] * m[5], m[5] * m[2] - m[1] * m[8], m[1] * m[5] - m[4] * m[2]
+    yy, yz, zz = m[0] * m[8] - m[2] * m[2], m[1] * m[2] - m[0] * m[5], m[0] * m[4] - m[1] * m[1]
+    d = 1.0 / (m[0] * xx + m[1] * xy + m[2] * xz)
+    return d * xx, d * xy, d * xz, d * xy, d * yy, d * yz, d * xz, d * yz, d * zz
+
+
+@arithmetic
 def rotate_diagonal(r, d):
     """r diag(d) r': a principal inertia (or its inverse) in world axes."""
     xx = r[0] * r[0] * d[0] + r[1] * r[1] * d[1] + r[2] * r[2] * d[2]

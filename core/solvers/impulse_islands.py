@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..crew import LEADER
+from ..dynamics.body_state import as_turned
 from ..dynamics.contact_rows import HEADROOM, PUSH, STIFFEST
 from ..jit import inlined, inner, kernel, merged
 from ..tables import scratch_tables
@@ -429,7 +430,7 @@ def solve_contacts(
         end_velocity: Velocities at the end of the step, without what parts overlaps, (bodies, 6): written.
         board, thread: See `crew`: several threads share the sweeps over large islands.
     """
-    mean = plan.mean
+    mean, masses = plan.mean, as_turned(masses, plan.inv_I)
     if thread != LEADER:
         help_sweeps(board, thread, masses, contacts, rows, solve.gap, packed, mean)
         return

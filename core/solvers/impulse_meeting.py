@@ -17,7 +17,7 @@ import numpy as np
 
 from ..collision.contact_set import cores
 from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B
-from ..dynamics.body_state import DYNAMIC
+from ..dynamics.body_state import DYNAMIC, as_turned, turned_inverse
 from ..dynamics.contact_rows import combine, normal_response, normal_velocity, relative_velocity
 from ..jit import inlined, inner
 from ..math3 import mat3, quat, vec3
@@ -122,12 +122,11 @@ def _way(plan, scratch, body, time, h):
 @inner
 def _turn_inertia(kind, masses, body, time, h, plan, scratch):
     """Write the inverse inertia of a body as it stands at a time in the step."""
-    inverse, lock = mat3.load(masses.inv_I, body), masses.lock_angular[body]
-    if kind[body] == DYNAMIC and not (lock[0] or lock[1] or lock[2]):
+    inverse = mat3.load(masses.inv_I, body)
+    if kind[body] == DYNAMIC:
         _, turn = _way(plan, scratch, body, time, h)
         if vec3.dot(turn, turn) > UNTURNED * UNTURNED:
-            back = quat.to_mat3(quat.exp(vec3.scale(turn, -1.0)))
-            inverse = mat3.transposed_times(back, mat3.transposed_times(inverse, back))
+            inverse = turned_inverse(inverse, masses.lock_angular[body], turn)
     for k in range(9):
         scratch.inv_I[body, k] = inverse[k]
 
@@ -194,7 +193,7 @@ def move_to_collision(masses, contacts, rows, c, time, h, plan, scratch):
     _move_contact(contacts, rows, c, n_end, arm_a, arm_b, apart, contact_share(contacts, c, rim_a, rim_b))
     gap = left - _opened(plan, scratch, contacts, c, time, h)
     contacts.separation[c] += gap - rows.gap[c]
-    rows.gap[c], rows.K_nn[c] = gap, normal_response(masses, contacts, c)
+    rows.gap[c], rows.K_nn[c] = gap, normal_response(as_turned(masses, plan.inv_I), contacts, c)
 
 
 @inlined
@@ -229,4 +228,4 @@ def begin_with(masses, contacts, rows, c, h, plan):
     separation = max(separation, min(contacts.separation[c], 0.0))
     rows.gap[c] += separation - contacts.separation[c]
     contacts.separation[c], contacts.meets[c] = separation, 0.0
-    rows.K_nn[c] = normal_response(masses, contacts, c)
+    rows.K_nn[c] = normal_response(as_turned(masses, plan.inv_I), contacts, c)

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..dynamics.body_state import inertia_of
 from ..dynamics.contact_rows import (
     contact_frame,
     friction_of,
@@ -131,9 +132,7 @@ def _note_closing(islands, island, slip, scratch):
 @inlined
 def _momentum(masses, body, w):
     """M w of one body as six numbers."""
-    r, inertia, m = mat3.load(masses.R, body), vec3.load(masses.inertia, body), masses.mass[body]
-    own = mat3.transform_transposed(r, (w[3], w[4], w[5]))
-    L = mat3.transform(r, (inertia[0] * own[0], inertia[1] * own[1], inertia[2] * own[2]))
+    m, L = masses.mass[body], mat3.transform(inertia_of(masses, body), (w[3], w[4], w[5]))
     return m * w[0], m * w[1], m * w[2], L[0], L[1], L[2]
 
 

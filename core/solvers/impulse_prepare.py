@@ -11,10 +11,10 @@ Source: Bender & Schmitt 2006, section 3.2.
 import numpy as np
 
 from ..crew import FIRST, LEADER, SECOND, TASK, next_piece_in_turn, piece_done, pieces_of, put_up
-from ..dynamics.body_state import DYNAMIC
+from ..dynamics.body_state import DYNAMIC, as_turned, turned_inverse
 from ..dynamics.contact_rows import add_parts, fill_rows, first_of_pair, soften, sum_momenta, to_world
 from ..dynamics.islands import build_islands
-from ..dynamics.motion import is_driven, spin_steadily
+from ..dynamics.motion import LEAST_TURN, WILD_TURN, is_driven, spin_steadily
 from ..jit import inner, kernel, merged
 from ..math3 import mat3, vec3
 from .impulse_arms import mean_arms, note_moving
@@ -37,6 +37,22 @@ def _any_turns_far(h, velocity):
         if vec3.dot(w, w) * h * h > FAR_TURN * FAR_TURN:
             return True
     return False
+
+
+@inner
+def _stand_half_way(kind, masses, h, plan):
+    """Note how bodies answer impulses as they stand half way through the step, as arms of contacts do.
+
+    By how it stands at the beginning a rod that spins would be kept from rolling as if it pitched: half a
+    step on its roll counts as some pitch, whose inertia is far larger.
+    """
+    for i in range(kind.shape[0]):
+        turn = h * plan.mean[i, 3], h * plan.mean[i, 4], h * plan.mean[i, 5]
+        inverse = mat3.load(masses.inv_I, i)
+        if kind[i] == DYNAMIC and LEAST_TURN**2 < vec3.dot(turn, turn) < WILD_TURN**2:
+            inverse = turned_inverse(inverse, masses.lock_angular[i], vec3.scale(turn, 0.5))
+        for k in range(9):
+            plan.inv_I[i, k] = inverse[k]
 
 
 @inner
@@ -163,10 +179,11 @@ def prepare_contacts(
         The number of islands, to the leader.
     """
     n, island_count = kind.shape[0], np.int64(0)
-    row_pieces = pieces_of(count, CONTACTS_OF_PIECE)
+    row_pieces, half_way = pieces_of(count, CONTACTS_OF_PIECE), as_turned(masses, plan.inv_I)
     if thread == LEADER:
         board.number[SPINS] = 1.0 if _any_turns_far(h, plan.start) else 0.0
         note_moving(kind, masses, h, plan.mean, solve.last_mean, solve.moves)
+        _stand_half_way(kind, masses, h, plan)
         island_count = _group(
             kind, masses, contacts, count, ground_up, may_sleep, plan, islands, graph, solve, swept, rows,
             board, row_pieces,
@@ -182,7 +199,7 @@ def prepare_contacts(
                 kind, masses, contacts, slots, pairs.allowance, first, last, h, plan, solve.last_mean,
                 solve.moves, sink * h, rows.kept,
             )  # fmt: skip
-            fill_rows(friction, masses, contacts, slots, places, first, last, pairs, multiply, rows)
+            fill_rows(friction, half_way, contacts, slots, places, first, last, pairs, multiply, rows)
             soften(contacts.body, slots, first, last, softness, sink, solve.last_mean, pairs.stiffening, rows)
             _recall_impulses(masses, contacts, rows, first, last, h, spins, plan.start, push)
         elif board.word[TASK] == MOMENTA:
@@ -190,7 +207,7 @@ def prepare_contacts(
             sum_momenta(contacts, rows, first, last, push, sums[piece])
         else:
             _warm_start(
-                kind, masses, contacts, rows, count, n * piece // shares, n * (piece + 1) // shares, h,
+                kind, half_way, contacts, rows, count, n * piece // shares, n * (piece + 1) // shares, h,
                 gravity_speed, spins, parts, plan, sums, lasting_out,
             )  # fmt: skip
         piece_done(board)

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from ..dynamics.body_state import inertia_of
 from ..dynamics.contact_rows import PUSH, in_frame, normal_velocity, relative_velocity
 from ..jit import inner, kernel
 from ..math3 import mat3, vec3
@@ -140,7 +141,7 @@ def _note_jam(islands, island, jammed):
 @inner
 def _energetic_speed(masses, body, v):
     """Speed at which a body would have the energy of the velocity v (6,) without turning [m/s]."""
-    inertia = mat3.rotate_diagonal(mat3.load(masses.R, body), vec3.load(masses.inertia, body))
+    inertia = inertia_of(masses, body)
     w = (v[3], v[4], v[5])
     turning = vec3.dot(w, mat3.transform(inertia, w)) / masses.mass[body]
     return math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2] + turning)
@@ -211,7 +212,7 @@ def follow_mean(masses, state, mean, limit):
     for i in range(limit.shape[0]):
         if limit[i] == math.inf:
             continue
-        inertia = mat3.rotate_diagonal(mat3.load(masses.R, i), vec3.load(masses.inertia, i))
+        inertia = inertia_of(masses, i)
         square = vec3.dot(vec3.load(state.v, i), vec3.load(state.v, i))
         square += vec3.dot(vec3.load(state.w, i), vec3.load(state.L, i)) / masses.mass[i]
         if square > limit[i] * limit[i]:

@@ -10,9 +10,10 @@ import math
 
 import numpy as np
 
+from ..dynamics.body_state import inertia_of
 from ..dynamics.contact_rows import contact_frame, in_frame, relative_velocity, sticking_impulse, stiffnesses
 from ..jit import inlined, inner
-from ..math3 import mat3, vec3
+from ..math3 import vec3
 from .block_cholesky import block_index
 
 UNLIMITED = 1e150  # friction limit [N s] of a contact taken to hold
@@ -168,7 +169,7 @@ def assemble(masses, contacts, rows, islands, island, velocity, scratch, along, 
     for k in range(islands.body_start[island], islands.body_start[island + 1]):
         body = islands.body[k]
         block = blocks[pattern.rank[islands.number[body]]]
-        inertia = mat3.rotate_diagonal(mat3.load(masses.R, body), vec3.load(masses.inertia, body))
+        inertia = inertia_of(masses, body)
         for i in range(3):
             block[i, i] = masses.mass[body]
             for j in range(i + 1):
