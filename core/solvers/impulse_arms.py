@@ -18,13 +18,14 @@ from ..collision.contact_set import cores
 from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B, CARRIED_BY_WORLD
 from ..dynamics.body_state import DYNAMIC
 from ..dynamics.contact_rows import normal_velocity
+from ..dynamics.motion import is_driven
 from ..jit import inlined, inner
 from ..math3 import vec3
 from .impulse_contacts import LOWEST, is_ball, is_lowest, round_axis_of, turn_shown, turned_arm, without_roll
 
 # What turns by less [rad], and moves by no more of its size, keeps its arms: energy is off by that part in
 # a radian. So does what turns farther in a step than the last step tells of, which of rims tells farther,
-# unless it is known where to.
+# unless it is known where to: what is sharp is planned to turn about as far as it did.
 UNTURNED, MOST_TURN, MOST_TURN_OF_RIM = 1e-5, 0.1, 0.3
 SERIES_LIMIT = 0.1  # [rad] up to which the mean over a turn is taken from its series
 ON_TIP = 0.1  # sine of the angle between an arm and the angular velocity, up to which a body spins on its tip
@@ -94,8 +95,8 @@ def _shift_of_round(masses, body, axis, w, arm, n, n_mean):
 def _turn(masses, plan, body, h, w, arm, rounding, n):
     """By what a body turns in the step that turned with w in the last one.
 
-    What spins on a tip, blunt by no more than a part of its arm, turns as planned, however far. Where a round
-    body rolls on its side, that does not show.
+    What is blunt by no more than a part of its arm turns as planned, however far, where it spins on a tip or
+    turned so in the last step. Where a round body rolls on its side, that does not show.
 
     Args:
         n: Normal; either way.
@@ -107,13 +108,17 @@ def _turn(masses, plan, body, h, w, arm, rounding, n):
     way, offset = vec3.cross(driven, arm), vec3.cross(axis, arm)
     around, is_rim = vec3.dot(way, way), vec3.dot(offset, offset) > ON_AXIS**2 * reach
     spins = 0.0 < around < ON_TIP**2 * vec3.dot(driven, driven) * reach
-    if spins and not is_rim and rounding * rounding <= ON_TIP**2 * reach:
+    is_sharp = rounding * rounding <= ON_TIP**2 * reach
+    if spins and not is_rim and is_sharp:
         return vec3.scale(driven, h), around * h * h / reach, False
     turn = vec3.scale(w, h)
     shown = without_roll(masses, body, turn) if vec3.dot(axis, n) ** 2 <= LOWEST else turn
     angle = 0.0 if is_ball(masses, body, rounding) else vec3.dot(shown, shown)
     most = MOST_TURN_OF_RIM if is_rim and rounding == 0.0 else MOST_TURN
-    return turn, angle, angle > most * most
+    if angle <= most * most or not is_sharp or not is_driven(plan, body):
+        return turn, angle, angle > most * most
+    beyond = vec3.subtract(vec3.scale(driven, h), turn)
+    return vec3.scale(driven, h), angle, vec3.dot(beyond, beyond) > most * most
 
 
 @inlined
