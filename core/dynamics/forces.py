@@ -129,10 +129,11 @@ class AppliedForces:
         for force in forces:
             self.acts_on[self.rows(force)] = True
         self.functions = [force for force in forces if isinstance(force, CustomForce)]
+        self.thrusters = [force for force in forces if isinstance(force, Thruster)]
         self.table = self._tabulate()
 
     def _tabulate(self) -> ForceTable:
-        thrusters = [force for force in self.forces if isinstance(force, Thruster)]
+        thrusters = self.thrusters
         springs = [force for force in self.forces if isinstance(force, Spring)]
         ends = [((s.body_a, s.point_a), (s.body_b, s.point_b)) for s in springs]
         acceleration, drag = np.zeros((len(self.names), 3)), np.zeros((len(self.names), 2))
@@ -191,7 +192,7 @@ class AppliedForces:
 
     def next_change(self, time: float) -> float:
         """The next time at which a thruster starts or ends [s]."""
-        times = [t for f in self.forces if isinstance(f, Thruster) for t in (f.start, f.end) if t > time]
+        times = [t for item in self.thrusters for t in (item.start, item.end) if t > time]
         return min(times, default=np.inf)
 
     def wrench(self, state: BodyState, time: float) -> tuple[np.ndarray, np.ndarray]:

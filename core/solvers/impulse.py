@@ -458,7 +458,8 @@ class ImpulsePipeline:
                 self._respond_anew()
             self.paths.set_velocities(self.state, self.time, h, self.plan.change)
             if self.drive:
-                self.solve.held[self.drive.plan(self.state, self.time, h, self.at_rest, self.plan)] = False
+                last = self.geometry, self.contact_count, self.at_rest
+                self.solve.held[self.drive.plan(self.state, self.time, h, *last, self.plan)] = False
 
     def move_apart(self, h: float) -> bool:
         """Move overlapping bodies apart, find the contacts the coming step may then meet; is there room?"""

@@ -11,6 +11,9 @@ swings by x: up to 1.22 where that is more than half a swing. But an error that 
 integrator takes several steps for, and of what touches something the step is divided then; in its parts x
 is below 2, and at most .55 comes back. What was held at rest is taken to stay so.
 
+A force that begins or ends within a step, as that of a thruster, is one that contacts have not answered yet.
+What touches others takes it up as they will do: see `_switched`.
+
 Of a collision nothing is known before the step. What the forces would have done otherwise to a body that
 bounced is made up for afterwards, or they would make energy. That is right where they change little: a step
 in which they change much on what touches something is divided.
@@ -47,6 +50,7 @@ FAR_BENT = 1.0  # [rad] a step: what contacts alone would turn so far turns with
 # steps are divided. What seems more is no bounce, but what is held that was taken for free.
 CHANGED = 0.5
 MOST_BACK = 0.1  # part of a collision's impulse that may be made up for: there is more where it was slow
+NO_PART = 1e-9  # of a step: round-off of times
 RTOL, ATOL = 1e-8, 1e-10  # error in a step, relative, and [m] of a length
 _RELEASED = "kind", "inv_mass", "inv_inertia"  # of the model, that change when a body is released
 
@@ -69,7 +73,7 @@ class Drive:
         self.model = BodyModel(*(column[self.rows] for column in model))
         self.forces = AppliedForces(forces, self.names, self.model)
         self.weight = self.model.mass[:, None] * gravity[self.rows]
-        self.errors = allowed_errors(self.model, ATOL, tolerance)
+        self.errors, self.tolerance = allowed_errors(self.model, ATOL, tolerance), tolerance
         self.driven = np.zeros(len(names), bool)  # bodies of the scene
         self.driven[self.rows] = True
         # Force and torque on every body, as of `note_pull`.
@@ -90,11 +94,15 @@ class Drive:
             return self.rows[:0]
         return self.rows[self.forces.woken(asleep[self.rows], self._part_of(state), time)]
 
-    def plan(self, state: BodyState, time: float, h: float, held: np.ndarray, plan: MotionPlan) -> np.ndarray:
+    def plan(
+        self, state: BodyState, time: float, h: float, contacts: ContactGeometry, count: int,
+        held: np.ndarray, plan: MotionPlan,
+    ) -> np.ndarray:  # fmt: skip
         """Write the drive of the step of length h [s] that begins at `time` [s].
 
         Args:
-            held: Bodies held at rest in the last step, shape (n,).
+            contacts: Of the last step; so many of them count.
+            held: Bodies held at rest in it, shape (n,).
             plan: Its `drive` is written; `force` and `torque` are read.
 
         Returns:
@@ -123,9 +131,30 @@ class Drive:
             without, _ = self._end(forced, time, h, False)
             note_drive(start, rows, end, without, torque, still, h, driven)
             drive[rows] = driven
+        touching = contacts.body[:count][contacts.separation[:count] <= self.tolerance]
+        drive[:, :6] += self._switched(start, time, h, np.isin(self.rows, touching))
         changed = self.rows[(drive != plan.drive[self.rows]).any(axis=1)]
         plan.drive[self.rows] = drive
         return changed
+
+    def _switched(self, start: BodyState, time: float, h: float, touching: np.ndarray) -> np.ndarray:
+        """What thrusters that begin or end add to the mean velocities of bodies that touch others, (n, 6).
+
+        Contacts answer such a force from the start of a step on: their last impulse acts all through it, the
+        change of it at the start. So must the force, by J_0 / 2 + (J - J_0) for its impulses J in this step
+        and J_0 in the last one; else contacts that bear less than it would hold the body for a step.
+        """
+        mean = np.zeros((len(self.rows), 6))
+        for item in self.forces.thrusters if time > 0.0 else ():
+            i = self.forces.index[item.body]
+            since, until = (min(max(t - time, 0.0), h) for t in (item.start, item.end))
+            before = min(max(item.end - time, -h), 0.0) - min(max(item.start - time, -h), 0.0)
+            beyond = 0.5 * ((until**2 - since**2) / h - before)
+            if touching[i] and abs(beyond) > NO_PART * h and self.model.kind[i] == DYNAMIC:
+                push, turn = self.forces.thrust(item, start, item.start)
+                mean[i, :3] += beyond * push * self.model.inv_mass[i]
+                mean[i, 3:] += beyond * (start.inv_I[i].reshape(3, 3) @ turn)
+        return mean
 
     def note_pull(self, state: BodyState, time: float) -> None:
         """Write what acts on the bodies at `time` [s] to `pull` [N, N m]."""
