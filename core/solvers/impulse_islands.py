@@ -241,7 +241,7 @@ def sweep_islands(
         is_left = heap and (last - first > MOST_OF_HEAP or max_sweeps <= MANY_SWEEPS)
         if heap and equilibrium.far > 0.0:
             calm = may_settle(masses.bound, contacts, islands, island, gravity_speed, plan, solve)
-        squeezed = is_squeezed(contacts, rows, solve.gap, islands, island, tolerance, mean)
+        squeezed = is_squeezed(contacts, rows, solve.gap, islands, island, tolerance)
         if calm and not squeezed:
             continue
         settled = SETTLED * tolerance

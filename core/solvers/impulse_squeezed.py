@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from ..dynamics.body_state import inertia_of
-from ..dynamics.contact_rows import PUSH, in_frame, normal_velocity, relative_velocity
+from ..dynamics.contact_rows import PUSH, in_frame, relative_velocity
 from ..jit import inner, kernel
 from ..math3 import mat3, vec3
 from .impulse_contacts import gap_rate
@@ -45,20 +45,17 @@ def _is_in_fixed(contacts, gap, islands, c, depth):
 
 
 @inner
-def is_squeezed(contacts, rows, gap, islands, island, tolerance, mean):
+def is_squeezed(contacts, rows, gap, islands, island, tolerance):
     """Whether an island is so deep in a body that no force moves that it has no room: nothing solves it.
 
     Args:
         gap: Gaps before arms rotate [m], shape (c,).
-        mean: Planned mean velocities, shape (bodies, 6).
     """
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
-        if _is_in_fixed(contacts, gap, islands, c, SQUEEZED * tolerance):
-            # Where a contact was moved to a collision, what opens after that is followed back before it.
-            opens = normal_velocity(mean, contacts, c) > 0.0
-            if not (opens and rows.slot[c] < 0):
-                return True
+        # Where a contact was moved to a collision, the gap is what is followed back from there.
+        if rows.slot[c] >= 0 and _is_in_fixed(contacts, gap, islands, c, SQUEEZED * tolerance):
+            return True
     return False
 
 
