@@ -97,3 +97,12 @@ def test_diagonal_in_world_axes(q):
     turned = np.reshape(mat3.rotate_diagonal(quat.to_mat3(q), d), (3, 3))
     np.testing.assert_allclose(turned, r @ np.diag(d) @ r.T, atol=ROUND_OFF)
     np.testing.assert_array_equal(turned, turned.T)
+
+
+@pytest.mark.parametrize("q", random_quaternions(3, 10))
+def test_inverse_of_symmetric(q):
+    """Right to a million times the round-off, where moments of inertia differ by a factor of a million."""
+    matrix = mat3.rotate_diagonal(quat.to_mat3(q), (1e-6, 0.5, 1.0))
+    inverse = np.reshape(mat3.inverse_of_symmetric(matrix), (3, 3))
+    np.testing.assert_allclose(inverse @ np.reshape(matrix, (3, 3)), np.eye(3), atol=1e6 * ROUND_OFF)
+    np.testing.assert_array_equal(inverse, inverse.T)
