@@ -103,7 +103,7 @@ class Drive:
         Args:
             contacts: Of the last step; so many of them count.
             held: Bodies held at rest in it, shape (n,).
-            plan: Its `drive` is written; `force` and `torque` are read.
+            plan: Its `drive` is written; `push` and `lasts` are read.
 
         Returns:
             Bodies whose drive is not what it was, indices (k,).
