@@ -100,7 +100,7 @@ def _list_changed(owner, pairs, body_count, before, now, found):
     """List the slots in which others touch than before, and what did and does; returns three numbers."""
     changed, begun, ended = 0, NONE, NONE
     for slot in range(now.shape[0]):
-        if pairs.point_count[slot] == OVERLAPS_SENSOR:
+        if pairs.point_count[slot] == OVERLAPS_SENSOR and pairs.collider[slot, 0] >= 0:  # not given up since
             a, b = owner[pairs.collider[slot, 0]], owner[pairs.collider[slot, 1]]
             now[slot] = min(a, b) * body_count + max(a, b)
             found.impulse[slot], found.strongest[slot] = 0.0, -1
