@@ -47,6 +47,7 @@ from .newton_limits import set_limits
 from .packed_contacts import PackedContacts
 
 OPEN, DONE = 0, 1  # SolveScratch.outcome
+APART = 1e9  # [m] farther than anything closes in a step
 
 
 class SolveScratch(NamedTuple):
@@ -385,6 +386,27 @@ def newton_islands(
                 note_unsettled(contacts, rows, islands, island, h, residual, mean, report)
 
 
+@inlined
+def _leave_out_idle(rows, islands, island):
+    """Have contacts of an island that are open and press nothing take part in nothing.
+
+    Nothing closes them in the step, as turning arms say; straight on at the velocities of its end some would.
+    """
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        if rows.gap[c] > 0.0 and rows.impulse[c, 0] == 0.0:
+            rows.gap[c] = APART
+
+
+@inlined
+def _take_idle_in(rows, islands, island, gap):
+    """Let them take part again, at the gaps that they have."""
+    for i in range(islands.start[island], islands.start[island + 1]):
+        c = islands.order[i]
+        if rows.gap[c] == APART:
+            rows.gap[c] = gap[c]
+
+
 @merged
 def release_push(
     masses, contacts, rows, islands, island_count, plan, h, slop, max_sweeps, solve, packed, velocity, board
@@ -403,10 +425,12 @@ def release_push(
             pushed = pushed or rows.gap[islands.order[i]] < -slop
         if pushed:
             keep_impulses(rows, islands, island, np.bool_(False))
+            _leave_out_idle(rows, islands, island)
             sweep_island(
                 masses, contacts, rows, islands, island, h, 0.0, np.inf, STRAIGHT, 0.1 * slop, 0.1 * slop,
                 MOST_SWEEPS, min(MOST_SWEEPS, max_sweeps), solve.gap, packed, velocity, board,
             )  # fmt: skip
+            _take_idle_in(rows, islands, island, solve.gap)
 
 
 @kernel
