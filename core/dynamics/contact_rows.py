@@ -376,3 +376,15 @@ def stiffnesses(rows, c):
     """Inverse compliance [kg] of a contact's spring across the normal, and along it."""
     across = 1.0 / (PUSH * rows.compliance[c])
     return across, across if rows.gap[c] < 0.0 else PUSH * across
+
+
+@inner
+def join_impulses(rows, first, last):
+    """Add to the impulses found at some contacts those that acted before collisions."""
+    for c in range(first, last):
+        if rows.acted[c] > 0.0:
+            for k in range(3):
+                whole = rows.before[c, k] / (1.0 - rows.acted[c])
+                rows.impulse[c, k] += rows.acted[c] * whole
+                rows.before[c, k] = whole
+            rows.acted[c] = 0.0

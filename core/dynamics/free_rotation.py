@@ -120,7 +120,7 @@ def rotate_free(q, L, w, inv_inertia, axis_order, h):
     inv_2 = inv_inertia[axis_2]
     rate_1 = inv_inertia[axis_1] - inv_2
     rate_3 = inv_inertia[axis_3] - inv_2
-    angle = vec3.norm(w) * h
+    angle = vec3.norm(w) * abs(h)
     if abs(rate_1) <= 1e-14 * inv_2 and abs(rate_3) <= 1e-14 * inv_2:
         return quat.normalize(quat.multiply(quat.exp(vec3.scale(L, h * inv_2)), q))
     asymmetry = abs(rate_1) / inv_2
@@ -164,33 +164,6 @@ def free_spin(q, r, L, w, inertia, inv_inertia, axis_order, h):
         own = _turn_by_series(mat3.transform_transposed(r, turn), inertia, inv_inertia)
         return vec3.scale(mat3.transform(r, own), 1.0 / h)
     return mean_spin(q, rotate_free(q, L, w, inv_inertia, axis_order, h), w, h)
-
-
-@inner
-def spin_after_collisions(q, r, L, w, change, time, turn, inertia, inv_inertia, axis_order, h):
-    """Mean angular velocity over the time h [s] of a body that collides in it [rad/s].
-
-    Args:
-        q, r, L, w: See `free_spin`.
-        change: By what collisions change the angular momentum [kg m^2/s], world axes.
-        time: Of the last one [s].
-        turn: Rotation up to then, each angular velocity taken as constant [rad].
-        inertia, inv_inertia, axis_order: See `free_spin`.
-    """
-    if time > 0.0:
-        spin = free_spin(q, r, L, w, inertia, inv_inertia, axis_order, time)
-        turn = vec3.add(turn, vec3.scale(vec3.subtract(spin, w), time))
-    q_then = quat.normalize(quat.multiply(quat.exp(turn), q))
-    if time < h:
-        r_then, L_then = quat.to_mat3(q_then), vec3.add(L, change)
-        w_then = mat3.transform(
-            mat3.rotate_diagonal(r_then, (inv_inertia[0], inv_inertia[1], inv_inertia[2])), L_then
-        )
-        rest = vec3.scale(
-            free_spin(q_then, r_then, L_then, w_then, inertia, inv_inertia, axis_order, h - time), h - time
-        )
-        q_then, turn = quat.multiply(quat.exp(rest), q_then), vec3.add(turn, rest)
-    return mean_spin(q, q_then, vec3.scale(turn, 1.0 / h), h)
 
 
 @inner

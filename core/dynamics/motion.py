@@ -17,7 +17,7 @@ from ..jit import inlined, inner, kernel, merged
 from ..math3 import mat3, quat, vec3
 from ..tables import scratch_tables
 from .body_state import DYNAMIC, KINEMATIC, STATIC
-from .free_rotation import free_spin, spin_after_collisions, spin_under_torque
+from .free_rotation import free_spin, spin_under_torque
 from .locked_rotation import is_locked, locked_spin, locked_velocity, restricted_inverse
 
 
@@ -107,7 +107,7 @@ def empty_plan(n: int, has_forces: bool = False) -> MotionPlan:
 
 
 @inlined
-def _decay(c, h):
+def decay(c, h):
     """(end / start, mean / start) of a speed that decays at the rate c [1/s] over the time h."""
     x = c * h
     if x < 1e-5:
@@ -133,7 +133,7 @@ def is_driven(plan, i):
 @merged
 def _plan_flight(model, state, gravity, h, plan, i):
     """Plan the flight of a body's centre of mass."""
-    keep, mean = _decay(model.damping[i, 0], h)
+    keep, mean = decay(model.damping[i, 0], h)
     # The mean of the decay itself, for the part gravity adds: (1 - mean) / (c h) -> 1/2.
     x = model.damping[i, 0] * h
     half = 0.5 - x / 6.0 + x * x / 24.0 if x < 1e-3 else (1.0 - mean) / x
@@ -151,7 +151,7 @@ def _plan_turn(model, state, h, plan, i):
     w = vec3.load(state.w, i)
     if model.inv_inertia[i, 0] == 0.0 or vec3.dot(w, w) == 0.0:
         return
-    _, mean = _decay(model.damping[i, 1], h)
+    _, mean = decay(model.damping[i, 1], h)
     spin, q, L = vec3.scale(w, mean), quat.load(state.q, i), vec3.scale(vec3.load(state.L, i), mean)
     if is_locked(model.lock_angular[i]):
         spin = locked_spin(q, L, spin, model.inertia[i], model.lock_angular[i], h)
@@ -268,43 +268,6 @@ def spin_steadily(plan, i, h):
             plan.mean[i, k], plan.change[i, k], plan.end_minus_mean[i, k] = plan.start[i, k], 0.0, 0.0
 
 
-@inner
-def turn_by_collisions(model, state, plan, i, velocity, offset, time, h):
-    """Plan the turn of a body that collided in the step.
-
-    Args:
-        velocity: After its collisions, without the smooth acceleration (6,).
-        offset: Minus the sum of velocity changes times their time (6,).
-        time: Of the last one [s].
-    """
-    w, w_then = (
-        (plan.start[i, 3], plan.start[i, 4], plan.start[i, 5]),
-        (velocity[3], velocity[4], velocity[5]),
-    )
-    fastest = max(vec3.dot(w, w), vec3.dot(w_then, w_then)) * h * h
-    if model.inv_inertia[i, 0] == 0.0 or is_locked(model.lock_angular[i]):
-        return
-    plan.collided[i] = fastest < WILD_TURN**2
-    if not LEAST_TURN**2 < fastest < WILD_TURN**2:
-        return
-    q, r, L = quat.load(state.q, i), mat3.load(state.R, i), vec3.load(state.L, i)
-    inertia, inverse, order = model.inertia[i], model.inv_inertia[i], model.axis_order[i]
-    late, change = (offset[3], offset[4], offset[5]), vec3.subtract(w_then, w)
-    turn = vec3.add(late, vec3.scale(w_then, time))
-    smooth = plan.change[i, 3], plan.change[i, 4], plan.change[i, 5]
-    turn_then = vec3.add(turn, vec3.scale(smooth, 0.5 * time * time / h))
-    r_then = quat.to_mat3(quat.multiply(quat.exp(turn_then), q))
-    dL = mat3.transform(mat3.rotate_diagonal(r_then, vec3.load(model.inertia, i)), change)
-    exact = spin_after_collisions(q, r, L, w, dL, time, turn, inertia, inverse, order, h)
-    straight = vec3.add(
-        free_spin(q, r, L, w, inertia, inverse, order, h), vec3.add(change, vec3.scale(late, 1.0 / h))
-    )
-    beyond = vec3.subtract(exact, straight)
-    for k in range(3):
-        plan.mean[i, 3 + k] += beyond[k]
-        plan.end_minus_mean[i, 3 + k] -= beyond[k]
-
-
 @inlined
 def _is_steady(plan, i):
     """Whether a body that turns is to keep its angular velocity, to the bit: see `spin_steadily`."""
@@ -349,8 +312,8 @@ def move_some_bodies(model, state, plan, gravity, h, first, last):
                     q = quat.normalize(quat.multiply(quat.exp(vec3.scale(w, h)), q_start))
                 _keep_spin_energy(model, state, i, q)
         if model.kind[i] == DYNAMIC:
-            keep, mean = _decay(model.damping[i, 0], h)
-            keep_spin, _ = _decay(model.damping[i, 1], h)
+            keep, mean = decay(model.damping[i, 0], h)
+            keep_spin, _ = decay(model.damping[i, 1], h)
             for k in range(3):
                 g = gravity[i, k] if model.inv_mass[i, k] > 0.0 else 0.0
                 state.v[i, k] = state.v[i, k] * keep + g * h * mean

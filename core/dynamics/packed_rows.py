@@ -24,6 +24,7 @@ STICK_11, STICK_12, STICK_22 = 23, 24, 25  # inverse of (K_tt + s)
 SLIP_STEP = 26  # 1 / the larger eigenvalue of (K_tt + s)
 STATIC, DYNAMIC = 27, 28  # coefficients of friction
 K_N, K_T = 29, 30  # by how much an impulse changes the contact: in whose units, the caller decides
+SMOOTH = 31  # [m/s] what smooth motion has added to the normal velocity when it collides
 WIDTH = 32
 SINGULAR = 1e-12  # of the trace squared: a determinant that is none but for round-off
 

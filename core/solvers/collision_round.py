@@ -23,6 +23,7 @@ from ..dynamics.packed_rows import (
     K_N,
     K_T,
     RATE,
+    SMOOTH,
     friction_step,
     normal_step,
     packed_velocity,
@@ -264,32 +265,32 @@ def _part_without_energy(none, slope, curvature):
 
 
 @inlined
-def _velocity_then(now, i, h, velocity):
+def _velocity_then(now, i, velocity):
     """Velocity of a relative to b at collision `i` when it happens, in the contact frame [m/s]."""
     row = now.row[i]
     va, vb = vec3.load_pair(velocity[now.body[i, 0]]), vec3.load_pair(velocity[now.body[i, 1]])
     u = packed_velocity(row, va, vb)
     return (
-        row[0] * u[0] + row[1] * u[1] + row[2] * u[2] + now.smooth[now.contact[i]] * now.time[i] / h,
+        row[0] * u[0] + row[1] * u[1] + row[2] * u[2] + row[SMOOTH],
         row[3] * u[0] + row[4] * u[1] + row[5] * u[2] - row[ANCHOR_1],
         row[6] * u[0] + row[7] * u[1] + row[8] * u[2] - row[ANCHOR_2],
     )
 
 
 @inner
-def _energy_made(now, first, last, h, velocity):
+def _energy_made(now, first, last, velocity):
     """Energy that the impulses p of a group make [J], p . (u_before + u_after) / 2, and p . K p / 2 in it."""
     gain, quadratic = 0.0, 0.0
     for i in range(first, last):
         p, before = vec3.load(now.impulse, i), vec3.load(now.approach, i)
-        after = _velocity_then(now, i, h, velocity)
+        after = _velocity_then(now, i, velocity)
         gain += 0.5 * vec3.dot(p, vec3.add(before, after))
         quadratic += 0.5 * vec3.dot(p, vec3.subtract(after, before))
     return gain, quadratic
 
 
 @inner
-def lower_restitution(kind, masses, rows, now, first, last, many, h, settled, velocity):
+def lower_restitution(kind, masses, rows, now, first, last, many, settled, velocity):
     """Let a group bounce less, by the same part everywhere, if it would make energy: until it makes none.
 
     Newton's law of restitution makes some where friction turns the slip back. Between the impulses without
@@ -300,20 +301,20 @@ def lower_restitution(kind, masses, rows, now, first, last, many, h, settled, ve
     Args:
         many, settled: See `resolve_group`.
     """
-    whole, quadratic = _energy_made(now, first, last, h, velocity)
+    whole, quadratic = _energy_made(now, first, last, velocity)
     if whole <= MADE * quadratic:
         return
     for i in range(first, last):
         c = now.contact[i]
         for k in range(3):
             rows.impulse[c, k] = now.impulse[i, k]
-        now.row[i, RATE] = -now.smooth[c] * now.time[i] / h
+        now.row[i, RATE] = -now.row[i, SMOOTH]
     resolve_group(kind, masses, now, first, last, many, settled, velocity)
-    none, _ = _energy_made(now, first, last, h, velocity)
+    none, _ = _energy_made(now, first, last, velocity)
     slope = 0.0
     for i in range(first, last):
         bounce = vec3.subtract(vec3.load(rows.impulse, now.contact[i]), vec3.load(now.impulse, i))
-        slope += vec3.dot(bounce, _velocity_then(now, i, h, velocity))
+        slope += vec3.dot(bounce, _velocity_then(now, i, velocity))
     part = _part_without_energy(none, slope, whole - none - slope)
     for i in range(first, last):
         c = now.contact[i]
@@ -325,12 +326,12 @@ def lower_restitution(kind, masses, rows, now, first, last, many, h, settled, ve
 
 
 @inner
-def hold_group_energy(kind, masses, now, first, last, h, velocity):
+def hold_group_energy(kind, masses, now, first, last, velocity):
     """Shorten all impulses of a group by the part with which they make no energy, if they make any.
 
     Sweeps end near what they look for only. Momenta are kept.
     """
-    gain, quadratic = _energy_made(now, first, last, h, velocity)
+    gain, quadratic = _energy_made(now, first, last, velocity)
     if not 0.0 < gain < quadratic:
         return
     part = 1.0 - gain / quadratic

@@ -21,11 +21,18 @@ from ..crew import LEADER, TASK, next_piece, piece_done, put_up, wait_for_all
 from ..dynamics.body_state import DYNAMIC, as_turned
 from ..dynamics.contact_rows import in_frame, normal_answer, normal_velocity, relative_velocity
 from ..dynamics.islands import CONTACTS
-from ..dynamics.motion import turn_by_collisions
-from ..dynamics.packed_rows import ANCHOR_1, ANCHOR_2, K_N, pack_friction, pack_normal, pack_row
+from ..dynamics.packed_rows import ANCHOR_1, ANCHOR_2, K_N, SMOOTH, pack_friction, pack_normal, pack_row
 from ..jit import inlined, inner, kernel
 from ..math3 import vec3
 from ..tables import scratch_tables
+from .collision_motion import (
+    CollisionMotion,
+    begin_motion,
+    empty_motion,
+    end_turn,
+    smooth_velocity,
+    turn_bodies,
+)
 from .collision_round import (
     MANY,
     begin_pairs,
@@ -41,11 +48,10 @@ from .impulse_meeting import (
     LEAST_OF_CAUSED,
     LEAST_RESTITUTION,
     REST_STEPS,
-    begin_with,
+    begin_where_struck,
     find_collision,
     move_to_collision,
     restitution_of,
-    turn_inertias,
 )
 
 # A stack passes a blow on by one layer a round. Bodies caught between others collide ever faster; what
@@ -67,14 +73,11 @@ PIECES, HITS, HIT, ISLAND, ROUND, LISTED, GROUPS, BODIES, COUNTS = range(9)
 
 
 class CollisionScratch(NamedTuple):
-    """Working space: motion of bodies through the step."""
+    """Working space."""
 
     speed: np.ndarray  # [m/s] (n,) that no point of the body exceeds in the step before it collides
     soonest: np.ndarray  # [s] (n,) when it collides first in a round; the memory of `speed`, needed before
-    velocity: np.ndarray  # (n, 6) velocity without the smooth acceleration
-    offset: np.ndarray  # (n, 6) minus the sum of velocity changes times their time [m, rad]
-    inv_I: np.ndarray  # [1/(kg m^2)] (n, 9) as bodies stand when they collide
-    time: np.ndarray  # [s] (n,) time of the last collision of each body in this step
+    motion: CollisionMotion
     touched: np.ndarray  # (n,) whether this round changed the body
     rank: np.ndarray  # (n,) its place among the bodies that the round before changed, -1 for others
     parent: np.ndarray  # (n,) the groups' union-find
@@ -85,17 +88,12 @@ class CollisionScratch(NamedTuple):
 def empty_collisions(velocity: np.ndarray, offset: np.ndarray) -> CollisionScratch:
     """Scratch; `velocity` and `offset` (n, 6) are others' between collisions."""
     n = len(velocity)
-    by_body, of_bodies = ((n,), float), ((n,), np.int64)
-    speed, time, parent, group, inv_I = scratch_tables(
-        by_body, by_body, of_bodies, of_bodies, ((n, 9), float)
-    )
+    of_bodies = (n,), np.int64
+    speed, parent, group = scratch_tables(((n,), float), of_bodies, of_bodies)
     return CollisionScratch(
         speed=speed,
         soonest=speed,
-        velocity=velocity,
-        offset=offset,
-        inv_I=inv_I,
-        time=time,
+        motion=empty_motion(velocity, offset),
         touched=np.zeros(n, np.bool_),
         rank=np.full(n, -1),
         parent=parent,
@@ -118,7 +116,9 @@ def _is_fast(contacts, c, rest_speed, scratch):
 
 
 @inner
-def _list_first(kind, surfaces, masses, contacts, rows, now, first, last, h, rest_speed, scratch):
+def _list_first(
+    model, state, surfaces, plan, masses, contacts, rows, now, first, last, h, rest_speed, scratch
+):  # fmt: skip
     """Find when collisions of a group happen, and put those last that come after another of their bodies.
 
     What a body strikes first sends it another way. Where it would be nearer to the next than the tolerance by
@@ -133,11 +133,12 @@ def _list_first(kind, surfaces, masses, contacts, rows, now, first, last, h, res
     for i in range(first, last):
         c = now.contact[i]
         now.time[i], now.approach[i, 0] = find_collision(
-            surfaces, masses, contacts, rows, c, h, rest_speed, LEAST_RESTITUTION, now, scratch
+            model, state, surfaces, plan, masses, contacts, rows, c, h, rest_speed, LEAST_RESTITUTION, now,
+            scratch.motion,
         )  # fmt: skip
         for side in range(2):
             body = contacts.body[c, side]
-            if kind[body] == DYNAMIC:  # the others go their way
+            if model.kind[body] == DYNAMIC:  # the others go their way
                 scratch.soonest[body] = min(scratch.soonest[body], now.time[i])
     kept = first
     for i in range(first, last):
@@ -155,7 +156,7 @@ def _list_first(kind, surfaces, masses, contacts, rows, now, first, last, h, res
 
 
 @inner
-def _aim(surfaces, plan, masses, colliding, contacts, rows, now, i, h, scratch):
+def _aim(model, state, surfaces, plan, masses, colliding, contacts, rows, now, i, h, motion):
     """Find what collision `i` of the round aims at: rest, or a bounce, after the smooth motion.
 
     Args:
@@ -163,22 +164,22 @@ def _aim(surfaces, plan, masses, colliding, contacts, rows, now, i, h, scratch):
     """
     c, row, time, speed = now.contact[i], now.row[i], now.time[i], now.approach[i, 0]
     if rows.before[c, 0] == 0.0 and rows.collision[c, 0] == 0.0:
-        move_to_collision(masses, contacts, rows, c, time, h, plan, scratch)
+        move_to_collision(model, state, masses, contacts, rows, c, time, h, plan, motion)
         now.smooth[c] = normal_velocity(plan.change, contacts, c)
-        speed = normal_velocity(scratch.velocity, contacts, c)
-        speed += now.smooth[c] * time / h
-    smooth = in_frame(contacts, c, relative_velocity(plan.change, contacts, c))
+    smooth = in_frame(contacts, c, smooth_velocity(plan, contacts, c, time, h, motion))
+    velocity = in_frame(contacts, c, relative_velocity(motion.velocity, contacts, c))
+    now.body[i, 0], now.body[i, 1] = contacts.body[c, 0], contacts.body[c, 1]
+    for k in range(3):
+        now.approach[i, k] = velocity[k] + smooth[k]
+        now.impulse[i, k] = 0.0
+    if rows.before[c, 0] == 0.0:
+        speed = now.approach[i, 0]
     pack_row(colliding, contacts, c, 0.0, 1.0, row)
     pack_friction(rows.friction[c, 0], rows.friction[c, 1], row)
     restitution = restitution_of(surfaces, contacts, c)
     response = row[K_N] if normal_answer(colliding, contacts, c) > 0.0 else np.inf  # then nothing helps
-    pack_normal(response, 0.0, -restitution * speed - smooth[0] * time / h, row)
-    row[ANCHOR_1], row[ANCHOR_2] = -smooth[1] * time / h, -smooth[2] * time / h
-    velocity = in_frame(contacts, c, relative_velocity(scratch.velocity, contacts, c))
-    now.body[i, 0], now.body[i, 1] = contacts.body[c, 0], contacts.body[c, 1]
-    for k in range(3):
-        now.approach[i, k] = velocity[k] + smooth[k] * time / h
-        now.impulse[i, k] = 0.0
+    pack_normal(response, 0.0, -restitution * speed - smooth[0], row)
+    row[ANCHOR_1], row[ANCHOR_2], row[SMOOTH] = -smooth[1], -smooth[2], smooth[0]
 
 
 @inner
@@ -186,7 +187,7 @@ def _close_group(kind, masses, rows, now, first, last, scratch):
     """Add a group's impulses to the contacts' and to the offsets, and mark the bodies that changed."""
     for i in range(first, last):
         c = now.contact[i]
-        push(kind, masses, now, i, vec3.load(now.impulse, i), -now.time[i], scratch.offset)
+        push(kind, masses, now, i, vec3.load(now.impulse, i), -now.time[i], scratch.motion.offset)
         for k in range(3):
             rows.collision[c, k] += now.impulse[i, k]
         if now.impulse[i, 0] > 0.0:
@@ -194,34 +195,38 @@ def _close_group(kind, masses, rows, now, first, last, scratch):
                 body = now.body[i, side]
                 if kind[body] == DYNAMIC:
                     scratch.touched[body] = True
-                    scratch.time[body] = max(scratch.time[body], now.time[i])
+                    scratch.motion.time[body] = max(scratch.motion.time[body], now.time[i])
 
 
 @inner
 def _resolve_groups(
-    kind, surfaces, plan, masses, contacts, rows, now, first, last, h, rest_speed, scratch
+    model, state, surfaces, plan, masses, contacts, rows, now, first, last, h, rest_speed, scratch
 ):  # fmt: skip
     """Resolve so many groups of the round, none of which moves what another one does."""
-    settled, listed, colliding = SETTLED * rest_speed, scratch.count[LISTED], as_turned(masses, scratch.inv_I)
+    settled, listed, kind = SETTLED * rest_speed, scratch.count[LISTED], model.kind
+    colliding = as_turned(masses, scratch.motion.inv_I)
     for g in range(first, last):
         begin, last_waiting = now.group_start[g], now.group_start[g + 1]
         end = _list_first(
-            kind, surfaces, masses, contacts, rows, now, begin, last_waiting, h, rest_speed, scratch
+            model, state, surfaces, plan, masses, contacts, rows, now, begin, last_waiting, h, rest_speed,
+            scratch,
         )  # fmt: skip
-        turn_inertias(kind, masses, contacts, now, begin, end, h, plan, scratch)
+        turn_bodies(model, state, masses, contacts, now, begin, end, h, plan, scratch.soonest, scratch.motion)
         for i in range(begin, end):
-            _aim(surfaces, plan, masses, colliding, contacts, rows, now, i, h, scratch)
-        begin_pairs(kind, colliding, now, begin, end, scratch.velocity)
+            _aim(
+                model, state, surfaces, plan, masses, colliding, contacts, rows, now, i, h, scratch.motion
+            )  # fmt: skip
+        begin_pairs(kind, colliding, now, begin, end, scratch.motion.velocity)
         largest, left = resolve_group(
-            kind, colliding, now, begin, end, listed > MANY, settled, scratch.velocity
+            kind, colliding, now, begin, end, listed > MANY, settled, scratch.motion.velocity
         )  # fmt: skip
         if left > max(settled, SQUEEZED * largest) and has_animated(kind, contacts, now, listed):
-            take_back(kind, colliding, now, begin, end, scratch.velocity)
+            take_back(kind, colliding, now, begin, end, scratch.motion.velocity)
             last_waiting = end
         lower_restitution(
-            kind, colliding, rows, now, begin, end, listed > MANY, h, settled, scratch.velocity
+            kind, colliding, rows, now, begin, end, listed > MANY, settled, scratch.motion.velocity
         )  # fmt: skip
-        hold_group_energy(kind, colliding, now, begin, end, h, scratch.velocity)
+        hold_group_energy(kind, colliding, now, begin, end, scratch.motion.velocity)
         _close_group(kind, colliding, rows, now, begin, end, scratch)
         for i in range(end, last_waiting):  # it may still come
             for side in range(2):
@@ -230,7 +235,9 @@ def _resolve_groups(
 
 
 @inner
-def _look(surfaces, plan, masses, contacts, rows, first, last, h, rest_speed, now, scratch):
+def _look(
+    model, state, surfaces, plan, masses, contacts, rows, first, last, h, rest_speed, now, scratch
+):  # fmt: skip
     """Note which of some contacts collide before any other has; whether any does."""
     any_collides = False
     for c in range(first, last):
@@ -241,7 +248,8 @@ def _look(surfaces, plan, masses, contacts, rows, first, last, h, rest_speed, no
         if not _is_fast(contacts, c, rest_speed, scratch):
             continue
         time, _ = find_collision(
-            surfaces, masses, contacts, rows, c, h, rest_speed, LEAST_RESTITUTION, now, scratch
+            model, state, surfaces, plan, masses, contacts, rows, c, h, rest_speed, LEAST_RESTITUTION, now,
+            scratch.motion,
         )  # fmt: skip
         if time >= 0.0:
             now.collides[c] = any_collides = True
@@ -249,7 +257,9 @@ def _look(surfaces, plan, masses, contacts, rows, first, last, h, rest_speed, no
 
 
 @inner
-def _look_again(surfaces, masses, contacts, rows, now, first, last, h, rest_speed, graph, scratch):
+def _look_again(
+    model, state, surfaces, plan, masses, contacts, rows, now, first, last, h, rest_speed, graph, scratch
+):  # fmt: skip
     """Note contacts of some of the bodies just changed that now collide, with the first of two such."""
     for rank in range(first, last):
         body, found = now.changed[rank], 0
@@ -261,8 +271,10 @@ def _look_again(surfaces, masses, contacts, rows, now, first, last, h, rest_spee
             if 0 <= other < rank:
                 continue
             while c < graph.link[link + 1]:
+                begin_where_struck(masses, contacts, rows, c, h, plan, now, scratch.motion)
                 time, _ = find_collision(
-                    surfaces, masses, contacts, rows, c, h, rest_speed, LEAST_OF_CAUSED, now, scratch
+                    model, state, surfaces, plan, masses, contacts, rows, c, h, rest_speed, LEAST_OF_CAUSED,
+                    now, scratch.motion,
                 )  # fmt: skip
                 if time >= 0.0:
                     now.found[start + found] = c
@@ -273,7 +285,7 @@ def _look_again(surfaces, masses, contacts, rows, now, first, last, h, rest_spee
 
 @inner
 def _do_piece(
-    board, piece, kind, surfaces, masses, plan, contacts, rows, h, rest_speed, graph, now, scratch
+    board, piece, model, state, surfaces, masses, plan, contacts, rows, h, rest_speed, graph, now, scratch
 ):  # fmt: skip
     """Do a piece of the task on the board."""
     task, count = board.word[TASK], scratch.count
@@ -284,14 +296,19 @@ def _do_piece(
         size = count[GROUPS] if task == RESOLVE else count[BODIES]
     first, last = size * piece // pieces, size * (piece + 1) // pieces
     if task == LOOK:
-        found = _look(surfaces, plan, masses, contacts, rows, first, last, h, rest_speed, now, scratch)
+        found = _look(
+            model, state, surfaces, plan, masses, contacts, rows, first, last, h, rest_speed, now, scratch
+        )  # fmt: skip
         board.tally[piece, 0] = found
     elif task == RESOLVE:
         _resolve_groups(
-            kind, surfaces, plan, masses, contacts, rows, now, first, last, h, rest_speed, scratch
+            model, state, surfaces, plan, masses, contacts, rows, now, first, last, h, rest_speed, scratch
         )  # fmt: skip
     else:
-        _look_again(surfaces, masses, contacts, rows, now, first, last, h, rest_speed, graph, scratch)
+        _look_again(
+            model, state, surfaces, plan, masses, contacts, rows, now, first, last, h, rest_speed, graph,
+            scratch,
+        )  # fmt: skip
 
 
 @inner
@@ -329,7 +346,7 @@ def _begin_island(islands, now, scratch):
 
 
 @inner
-def _split_impulses(masses, contacts, rows, islands, island, h, plan, lasting, scratch):
+def _split_impulses(masses, contacts, rows, islands, island, h, plan, lasting, now, scratch):
     """Keep what lasting contacts did until their bodies collided apart from what is still to be found.
 
     Contacts of the moment at which these bodies would have met are of the beginning of the step from here on.
@@ -340,9 +357,8 @@ def _split_impulses(masses, contacts, rows, islands, island, h, plan, lasting, s
     for i in range(islands.start[island], islands.start[island + 1]):
         c = islands.order[i]
         a, b = contacts.body[c, 0], contacts.body[c, 1]
-        part = min(max(scratch.time[a], scratch.time[b]) / h, MOST_ACTED)
-        if part > 0.0 and contacts.meets[c] > 0.0 and rows.collision[c, 0] == 0.0:
-            begin_with(masses, contacts, rows, c, h, plan)
+        part = min(max(scratch.motion.time[a], scratch.motion.time[b]) / h, MOST_ACTED)
+        begin_where_struck(masses, contacts, rows, c, h, plan, now, scratch.motion)
         if part > 0.0 and rows.before[c, 0] > 0.0 and lasting[a] and lasting[b] and not rows.kept[c]:
             rows.acted[c] = part
             for k in range(3):
@@ -351,32 +367,18 @@ def _split_impulses(masses, contacts, rows, islands, island, h, plan, lasting, s
 
 
 @inner
-def join_impulses(rows, first, last):
-    """Add to the impulses found at some contacts those that acted before collisions."""
-    for c in range(first, last):
-        if rows.acted[c] > 0.0:
-            for k in range(3):
-                whole = rows.before[c, k] / (1.0 - rows.acted[c])
-                rows.impulse[c, k] += rows.acted[c] * whole
-                rows.before[c, k] = whole
-            rows.acted[c] = 0.0
-
-
-@inner
-def _end_island(model, state, masses, contacts, rows, islands, plan, h, lasting, scratch):
+def _end_island(model, state, masses, contacts, rows, islands, plan, h, lasting, now, scratch):
     """Take the island's collisions into the plan."""
     island = scratch.count[ISLAND]
-    _split_impulses(masses, contacts, rows, islands, island, h, plan, lasting, scratch)
+    _split_impulses(masses, contacts, rows, islands, island, h, plan, lasting, now, scratch)
     for i in range(islands.body_start[island], islands.body_start[island + 1]):
         body = islands.body[i]
         for k in range(6):
-            late = scratch.offset[body, k] / h
-            plan.mean[body, k] += scratch.velocity[body, k] - plan.start[body, k] + late
+            late = scratch.motion.offset[body, k] / h
+            plan.mean[body, k] += scratch.motion.velocity[body, k] - plan.start[body, k] + late
             plan.end_minus_mean[body, k] -= late
-        if scratch.time[body] > 0.0:
-            turn_by_collisions(
-                model, state, plan, body, scratch.velocity[body], scratch.offset[body], scratch.time[body], h
-            )  # fmt: skip
+        if scratch.motion.time[body] > 0.0:
+            end_turn(model, state, plan, body, h, scratch.motion)
 
 
 @inner
@@ -434,7 +436,7 @@ def _begin_next(
         count[LISTED] = 0
     if count[LISTED] == 0:
         if task != LOOK:
-            _end_island(model, state, masses, contacts, rows, islands, plan, h, lasting, scratch)
+            _end_island(model, state, masses, contacts, rows, islands, plan, h, lasting, now, scratch)
         if count[HIT] == count[HITS]:
             return False
         _begin_island(islands, now, scratch)
@@ -451,12 +453,8 @@ def _begin(board, bound, plan, contact_count, rest_speed, scratch):
         fastest = max(fastest, scratch.speed[i])
     if 2.0 * fastest < rest_speed:
         return False
-    for i in range(n):
-        scratch.time[i] = 0.0
-        scratch.touched[i] = False
-        for k in range(6):
-            scratch.velocity[i, k] = plan.start[i, k]
-            scratch.offset[i, k] = 0.0
+    begin_motion(plan, scratch.motion)
+    scratch.touched[:] = False
     scratch.count[:] = 0
     scratch.count[HITS] = contact_count
     _put_up(board, LOOK, contact_count // CONTACTS_OF_PIECE, scratch)
@@ -484,7 +482,7 @@ def resolve_collisions(
         piece = next_piece(board, thread)
         if piece >= 0:
             _do_piece(
-                board, piece, model.kind, surfaces, masses, plan, contacts, rows, h, rest_speed, graph, now,
+                board, piece, model, state, surfaces, masses, plan, contacts, rows, h, rest_speed, graph, now,
                 scratch,
             )  # fmt: skip
             piece_done(board)

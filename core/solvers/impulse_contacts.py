@@ -136,31 +136,40 @@ def _centripetal(w, r):
     return vec3.cross(w, vec3.cross(w, r))
 
 
-@inner
-def gap_curvature(masses, contacts, c, velocity):
-    """Second rate at which the gap of contact `c` opens as its bodies turn [m/s^2].
+@inlined
+def curvature(carrier, n, ra, rb, a, b):
+    """Second rate at which a gap opens as its bodies turn [m/s^2].
 
     The second derivative of n . p, p the point of a from the centre of mass of b: where b carries the normal
     n . (w_a x (w_a x r_a) + w_b x (w_b x r_b) - 2 w_b x p'), with p' = v_a + w_a x r_a - v_b.
 
     Args:
-        velocity: Of the bodies, shape (n, 6).
+        carrier: Which of them turns the normal n.
+        ra, rb: Where they touch, from their centres of mass.
+        a, b: Their velocities (v, w), w without what shows nowhere.
     """
-    a, b = contacts.body[c, 0], contacts.body[c, 1]
-    ra, rb = cores(contacts.arm, contacts.normal, contacts.rounding, c)
-    (va, wa), (vb, wb) = vec3.load_pair(velocity[a]), vec3.load_pair(velocity[b])
-    wa, wb, n = without_roll(masses, a, wa), without_roll(masses, b, wb), vec3.load(contacts.normal, c)
+    (va, wa), (vb, wb) = a, b
     inwards_a, inwards_b = _centripetal(wa, ra), _centripetal(wb, rb)
-    if contacts.carrier[c] == CARRIED_BY_B:
+    if carrier == CARRIED_BY_B:
         way = vec3.subtract(vec3.add(va, vec3.cross(wa, ra)), vb)
         turning = vec3.add(vec3.add(inwards_a, inwards_b), vec3.scale(vec3.cross(wb, way), -2.0))
-    elif contacts.carrier[c] == CARRIED_BY_A:  # the same seen from a, whose normal out is -n
+    elif carrier == CARRIED_BY_A:  # the same seen from a, whose normal out is -n
         way = vec3.subtract(vec3.add(vb, vec3.cross(wb, rb)), va)
         turning = vec3.scale(vec3.add(inwards_a, inwards_b), -1.0)
         turning = vec3.add(turning, vec3.scale(vec3.cross(wa, way), 2.0))
     else:
         turning = vec3.subtract(inwards_a, inwards_b)
     return vec3.dot(n, turning)
+
+
+@inner
+def gap_curvature(masses, contacts, c, velocity):
+    """That of contact `c`, for velocities of the bodies (n, 6) [m/s^2]."""
+    a, b = contacts.body[c, 0], contacts.body[c, 1]
+    ra, rb = cores(contacts.arm, contacts.normal, contacts.rounding, c)
+    (va, wa), (vb, wb) = vec3.load_pair(velocity[a]), vec3.load_pair(velocity[b])
+    wa, wb = without_roll(masses, a, wa), without_roll(masses, b, wb)
+    return curvature(contacts.carrier[c], vec3.load(contacts.normal, c), ra, rb, (va, wa), (vb, wb))
 
 
 @inlined

@@ -17,13 +17,13 @@ import numpy as np
 
 from ..collision.contact_set import cores
 from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B
-from ..dynamics.body_state import DYNAMIC, as_turned, turned_inverse
+from ..dynamics.body_state import as_turned
 from ..dynamics.contact_rows import combine, normal_response, normal_velocity, relative_velocity
 from ..jit import inlined, inner
-from ..math3 import mat3, quat, vec3
-from .collision_round import is_same_pair
-from .impulse_arms import UNTURNED, contact_share, rate_at_start, rim_radius
-from .impulse_contacts import gap_curvature, turn_shown, turned_arm, turns_far
+from ..math3 import quat, vec3
+from .collision_motion import motion_at
+from .impulse_arms import MOST_TURN, contact_share, rate_at_start, rim_radius
+from .impulse_contacts import curvature, gap_curvature, turn_shown, turned_arm, turns_far
 
 # The approach speed, in units of what gravity adds in one step, below which contact is resting.
 REST_STEPS = 1.05
@@ -32,6 +32,7 @@ REST_STEPS = 1.05
 # where another collision of the step caused it. Of two that do not bounce each causes the other again and
 # again, as long as they slow each other down: the lasting contacts find at once what that ends in.
 LEAST_RESTITUTION, LEAST_OF_CAUSED = 0.5, 1e-6
+LOOKS = 3  # steps of Newton's method to where a point that goes round touches; it starts close
 
 
 class Surfaces(NamedTuple):
@@ -54,32 +55,107 @@ def _closes(velocity, change, rest_speed):
     return velocity + min(change, 0.0) < -rest_speed
 
 
+@inlined
+def _first_touch(gap, speed, acceleration, earliest, h, limit):
+    """(time, normal velocity) at which a gap closes faster than the limit; time -1 where it does not.
+
+    Args:
+        gap, speed, acceleration: How far it is open at the time `earliest`, and its rates.
+    """
+    if gap <= 0.0:  # in touch already
+        return (earliest if speed < -limit else -1.0), speed
+    discriminant = speed * speed - 2.0 * acceleration * gap
+    if discriminant <= limit * limit:
+        return -1.0, 0.0
+    closing = math.sqrt(discriminant)
+    if closing - speed <= 0.0:
+        return -1.0, 0.0
+    time = earliest + 2.0 * gap / (closing - speed)
+    return (time, -closing) if time <= h else (-1.0, 0.0)
+
+
 @inner
-def _impact(masses, contacts, rows, c, velocity, acceleration, h, rest_speed, scratch):
+def _impact(masses, contacts, rows, c, velocity, acceleration, h, limit, motion):
     """(time, normal velocity) of the collision of contact `c`, which closes; time -1 where none.
 
     The gap follows s + J offset + J v t + J a t^2 / 2 with the normal velocity J v and acceleration J a. From
     a collision on, where bodies may turn faster than before, the way is curved, too; and all the way where
     they turn so far that contacts are not those of the moment they meet.
     """
-    earliest = max(scratch.time[contacts.body[c, 0]], scratch.time[contacts.body[c, 1]])
+    earliest = max(motion.time[contacts.body[c, 0]], motion.time[contacts.body[c, 1]])
     n = vec3.load(contacts.normal, c)
-    gap = rows.gap[c] + vec3.dot(n, relative_velocity(scratch.offset, contacts, c))
+    gap = rows.gap[c] + vec3.dot(n, relative_velocity(motion.offset, contacts, c))
     now = gap + (velocity + 0.5 * acceleration * earliest) * earliest
     speed = velocity + acceleration * earliest
-    if now <= 0.0:  # in touch already
-        return (earliest if speed < -rest_speed else -1.0), speed
-    bends = contacts.meets[c] == 0.0 and turns_far(masses, contacts, c, h, scratch.velocity)
-    if earliest > 0.0 or bends:
-        acceleration += gap_curvature(masses, contacts, c, scratch.velocity)
-    discriminant = speed * speed - 2.0 * acceleration * now
-    if discriminant <= rest_speed * rest_speed:
-        return -1.0, 0.0
-    closing = math.sqrt(discriminant)
-    if closing - speed <= 0.0:
-        return -1.0, 0.0
-    time = earliest + 2.0 * now / (closing - speed)
-    return (time, -closing) if time <= h else (-1.0, 0.0)
+    bends = contacts.meets[c] == 0.0 and turns_far(masses, contacts, c, h, motion.velocity)
+    if now > 0.0 and (earliest > 0.0 or bends):
+        acceleration += gap_curvature(masses, contacts, c, motion.velocity)
+    return _first_touch(now, speed, acceleration, earliest, h, limit)
+
+
+@inner
+def _turned_point(masses, contacts, c, turn_a, turn_b):
+    """(normal, arm of a, arm of b) of contact `c` once its bodies have turned."""
+    a, b = contacts.body[c, 0], contacts.body[c, 1]
+    qa, qb = turn_shown(masses, a, turn_a), turn_shown(masses, b, turn_b)
+    n = n_end = vec3.load(contacts.normal_at_start, c)
+    arm_a, arm_b = cores(contacts.arm_at_start, contacts.normal_at_start, contacts.rounding, c)
+    if contacts.carrier[c] == CARRIED_BY_A:
+        n_end = quat.rotate(qa, n)
+    elif contacts.carrier[c] == CARRIED_BY_B:
+        n_end = quat.rotate(qb, n)
+    arm_a = turned_arm(masses, a, qa, arm_a, vec3.scale(n, -1.0), vec3.scale(n_end, -1.0))
+    arm_b = turned_arm(masses, b, qb, arm_b, n, n_end)
+    arm_a = vec3.add(arm_a, vec3.scale(n_end, -contacts.rounding[c, 0]))
+    return n_end, arm_a, vec3.add(arm_b, vec3.scale(n_end, contacts.rounding[c, 1]))
+
+
+@inlined
+def _is_carried_round(contacts, rows, c, h, motion):
+    """Whether bodies that one struck before turn so far that points of contact `c` go round, not straight."""
+    a, b = contacts.body[c, 0], contacts.body[c, 1]
+    if max(motion.time[a], motion.time[b]) == 0.0 or rows.before[c, 0] > 0.0 or rows.collision[c, 0] > 0.0:
+        return False
+    (_, wa), (_, wb) = vec3.load_pair(motion.velocity[a]), vec3.load_pair(motion.velocity[b])
+    return max(vec3.dot(wa, wa), vec3.dot(wb, wb)) * h * h > MOST_TURN * MOST_TURN
+
+
+@inner
+def _gap_at(model, state, masses, contacts, rows, c, time, h, plan, motion):
+    """(gap, normal velocity, acceleration) of contact `c` at a time in the step, wherever its bodies are."""
+    a, b = contacts.body[c, 0], contacts.body[c, 1]
+    way_a, turn_a, va, wa = motion_at(model, state, plan, a, time, h, motion)
+    way_b, turn_b, vb, wb = motion_at(model, state, plan, b, time, h, motion)
+    n, arm_a, arm_b = _turned_point(masses, contacts, c, turn_a, turn_b)
+    apart = vec3.subtract(vec3.load(masses.c, a), vec3.load(masses.c, b))
+    apart = vec3.add(vec3.add(apart, vec3.subtract(way_a, way_b)), vec3.subtract(arm_a, arm_b))
+    gap = vec3.dot(n, apart) + rows.gap[c] - contacts.separation[c]
+    u = vec3.subtract(vec3.add(va, vec3.cross(wa, arm_a)), vec3.add(vb, vec3.cross(wb, arm_b)))
+    (dva, dwa), (dvb, dwb) = vec3.load_pair(plan.change[a]), vec3.load_pair(plan.change[b])
+    du = vec3.subtract(vec3.add(dva, vec3.cross(dwa, arm_a)), vec3.add(dvb, vec3.cross(dwb, arm_b)))
+    core_a = vec3.add(arm_a, vec3.scale(n, contacts.rounding[c, 0]))
+    core_b = vec3.subtract(arm_b, vec3.scale(n, contacts.rounding[c, 1]))
+    bend = curvature(contacts.carrier[c], n, core_a, core_b, (va, wa), (vb, wb))
+    return gap, vec3.dot(n, u), vec3.dot(n, du) / h + bend
+
+
+@inner
+def _impact_of_struck(model, state, masses, contacts, rows, c, h, limit, plan, motion):
+    """(time, normal velocity) of the collision of contact `c`, one of whose bodies was struck and turns.
+
+    It is looked for by Newton's method, from where the gap would close if it went on evenly, or from the end.
+    """
+    struck = max(motion.time[contacts.body[c, 0]], motion.time[contacts.body[c, 1]])
+    gap, speed, acceleration = _gap_at(model, state, masses, contacts, rows, c, struck, h, plan, motion)
+    time, _ = _first_touch(gap, speed, acceleration, struck, h, limit)
+    time = h if time < 0.0 else time
+    for look in range(LOOKS if gap > 0.0 else 0):
+        gap, speed, _ = _gap_at(model, state, masses, contacts, rows, c, time, h, plan, motion)
+        if speed >= -limit or (time == h and gap > 0.0):
+            return -1.0, 0.0
+        if look < LOOKS - 1:
+            time = min(max(time - gap / speed, struck), h)
+    return (time, speed) if speed < -limit else (-1.0, 0.0)
 
 
 @inlined
@@ -90,64 +166,35 @@ def restitution_of(surfaces, contacts, c):
 
 
 @inlined
-def find_collision(surfaces, masses, contacts, rows, c, h, rest_speed, least_restitution, now, scratch):
+def find_collision(
+    model, state, surfaces, plan, masses, contacts, rows, c, h, rest_speed, least_restitution, now, motion
+):  # fmt: skip
     """(time, normal velocity) of the collision of contact `c` in the coming step; time -1 where none.
 
     Args:
         least_restitution: With less of it, a collision is one from the speed on that it would be with this.
     """
-    velocity = normal_velocity(scratch.velocity, contacts, c)
-    change, sooner = now.smooth[c], rate_at_start(contacts, c, scratch.velocity)
+    limit = surfaces.low_bounce / max(restitution_of(surfaces, contacts, c), least_restitution)
+    limit = max(rest_speed, limit)
+    if _is_carried_round(contacts, rows, c, h, motion):
+        return _impact_of_struck(model, state, masses, contacts, rows, c, h, limit, plan, motion)
+    velocity = normal_velocity(motion.velocity, contacts, c)
+    change, sooner = now.smooth[c], rate_at_start(contacts, c, motion.velocity)
     if rows.gap[c] < h * abs(sooner):  # it rolls or slides on: arms turn by more than it is apart
         velocity, change = velocity + sooner, change - 2.0 * sooner
     if not _closes(velocity, change, rest_speed):
         return -1.0, 0.0
-    limit = surfaces.low_bounce / max(restitution_of(surfaces, contacts, c), least_restitution)
-    limit = max(rest_speed, limit)
     if not _closes(velocity, change, limit):
         return -1.0, 0.0
-    return _impact(masses, contacts, rows, c, velocity, change / h, h, limit, scratch)
+    return _impact(masses, contacts, rows, c, velocity, change / h, h, limit, motion)
 
 
 @inlined
-def _way(plan, scratch, body, time, h):
-    """(way of the centre of mass [m], rotation [rad]) of a body at a time in the step."""
-    v, w = vec3.load_pair(scratch.velocity[body])
-    dv, dw = vec3.load_pair(plan.change[body])
-    x, turn = vec3.load_pair(scratch.offset[body])
-    v, w = vec3.add(v, vec3.scale(dv, 0.5 * time / h)), vec3.add(w, vec3.scale(dw, 0.5 * time / h))
-    return vec3.add(x, vec3.scale(v, time)), vec3.add(turn, vec3.scale(w, time))
-
-
-@inner
-def _turn_inertia(kind, masses, body, time, h, plan, scratch):
-    """Write the inverse inertia of a body as it stands at a time in the step."""
-    inverse = mat3.load(masses.inv_I, body)
-    if kind[body] == DYNAMIC:
-        _, turn = _way(plan, scratch, body, time, h)
-        if vec3.dot(turn, turn) > UNTURNED * UNTURNED:
-            inverse = turned_inverse(inverse, masses.lock_angular[body], turn)
-    for k in range(9):
-        scratch.inv_I[body, k] = inverse[k]
-
-
-@inner
-def turn_inertias(kind, masses, contacts, now, first, last, h, plan, scratch):
-    """Write how the bodies of a group answer impulses as they stand when they first collide in the round."""
-    for i in range(first, last):
-        if i > first and is_same_pair(contacts.body, now.contact[i], now.contact[i - 1]):
-            continue
-        for side in range(2):
-            body = contacts.body[now.contact[i], side]
-            _turn_inertia(kind, masses, body, scratch.soonest[body], h, plan, scratch)
-
-
-@inlined
-def _opened(plan, scratch, contacts, c, time, h):
+def _opened(plan, motion, contacts, c, time, h):
     """How far the gap of contact `c` has opened at a time in the step [m]."""
     n = vec3.load(contacts.normal, c)
-    way = vec3.dot(n, relative_velocity(scratch.offset, contacts, c))
-    steady = vec3.dot(n, relative_velocity(scratch.velocity, contacts, c))
+    way = vec3.dot(n, relative_velocity(motion.offset, contacts, c))
+    steady = vec3.dot(n, relative_velocity(motion.velocity, contacts, c))
     return way + (steady + 0.5 * vec3.dot(n, relative_velocity(plan.change, contacts, c)) * time / h) * time
 
 
@@ -162,36 +209,30 @@ def _move_contact(contacts, rows, c, n, arm_a, arm_b, slip, share):
 
 
 @inner
-def move_to_collision(masses, contacts, rows, c, time, h, plan, scratch):
+def move_to_collision(model, state, masses, contacts, rows, c, time, h, plan, motion):
     """Make a contact that begins with a collision that of the moment at which it happens.
 
     Normal, arms, separation and gap are brought there: the gap closes then, and both arms end at one point.
 
     Args:
         time: Of the collision, within the step [s].
-        scratch: The motion of the bodies so far, see `CollisionScratch`.
+        motion: That of the bodies so far.
     """
     a, b = contacts.body[c, 0], contacts.body[c, 1]
-    earliest = max(scratch.time[a], scratch.time[b])
-    (way_a, turn_a), (way_b, turn_b) = _way(plan, scratch, a, time, h), _way(plan, scratch, b, time, h)
-    left = min(rows.gap[c] + _opened(plan, scratch, contacts, c, time, h), 0.0) if time == earliest else 0.0
-    n = n_end = vec3.load(contacts.normal_at_start, c)
+    earliest = max(motion.time[a], motion.time[b])
+    way_a, turn_a, _, _ = motion_at(model, state, plan, a, time, h, motion)
+    way_b, turn_b, _, _ = motion_at(model, state, plan, b, time, h, motion)
+    left = min(rows.gap[c] + _opened(plan, motion, contacts, c, time, h), 0.0) if time == earliest else 0.0
+    n = vec3.load(contacts.normal_at_start, c)
     arm_a, arm_b = cores(contacts.arm_at_start, contacts.normal_at_start, contacts.rounding, c)
     rim_a, rim_b = rim_radius(masses, a, arm_a, vec3.scale(n, -1.0)), rim_radius(masses, b, arm_b, n)
+    n_end, arm_a, arm_b = n, vec3.load(contacts.arm_at_start[c], 0), vec3.load(contacts.arm_at_start[c], 1)
     if contacts.meets[c] == 0.0:
-        qa, qb = turn_shown(masses, a, turn_a), turn_shown(masses, b, turn_b)
-        if contacts.carrier[c] == CARRIED_BY_A:
-            n_end = quat.rotate(qa, n)
-        elif contacts.carrier[c] == CARRIED_BY_B:
-            n_end = quat.rotate(qb, n)
-        arm_a = turned_arm(masses, a, qa, arm_a, vec3.scale(n, -1.0), vec3.scale(n_end, -1.0))
-        arm_b = turned_arm(masses, b, qb, arm_b, n, n_end)
-    arm_a = vec3.add(arm_a, vec3.scale(n_end, -contacts.rounding[c, 0]))
-    arm_b = vec3.add(arm_b, vec3.scale(n_end, contacts.rounding[c, 1]))
+        n_end, arm_a, arm_b = _turned_point(masses, contacts, c, turn_a, turn_b)
     apart = vec3.subtract(vec3.load(masses.c, a), vec3.load(masses.c, b))
     apart = vec3.add(vec3.add(apart, vec3.subtract(way_a, way_b)), vec3.subtract(arm_a, arm_b))
     _move_contact(contacts, rows, c, n_end, arm_a, arm_b, apart, contact_share(contacts, c, rim_a, rim_b))
-    gap = left - _opened(plan, scratch, contacts, c, time, h)
+    gap = left - _opened(plan, motion, contacts, c, time, h)
     contacts.separation[c] += gap - rows.gap[c]
     rows.gap[c], rows.K_nn[c] = gap, normal_response(as_turned(masses, plan.inv_I), contacts, c)
 
@@ -203,7 +244,7 @@ def _turned_back(masses, plan, body, part, h):
 
 
 @inner
-def begin_with(masses, contacts, rows, c, h, plan):
+def _begin_with(masses, contacts, rows, c, h, plan):
     """Make a contact of the moment at which its bodies would have met one of the beginning of the step.
 
     They collided elsewhere before: from the beginning on arms can be followed whatever they do.
@@ -229,3 +270,12 @@ def begin_with(masses, contacts, rows, c, h, plan):
     rows.gap[c] += separation - contacts.separation[c]
     contacts.separation[c], contacts.meets[c] = separation, 0.0
     rows.K_nn[c] = normal_response(as_turned(masses, plan.inv_I), contacts, c)
+
+
+@inlined
+def begin_where_struck(masses, contacts, rows, c, h, plan, now, motion):
+    """Make a contact of the moment at which bodies would have met that were struck before one of now."""
+    last = max(motion.time[contacts.body[c, 0]], motion.time[contacts.body[c, 1]])
+    if last > 0.0 and contacts.meets[c] > 0.0 and rows.collision[c, 0] == 0.0:
+        _begin_with(masses, contacts, rows, c, h, plan)
+        now.smooth[c] = normal_velocity(plan.change, contacts, c)

@@ -2,11 +2,10 @@
 
 from ..crew import FIRST, LEADER, SECOND, TASK, next_piece_in_turn, piece_done, pieces_of, put_up
 from ..dynamics.body_state import DYNAMIC
-from ..dynamics.contact_rows import PUSH, add_parts, contact_frame, sum_momenta
+from ..dynamics.contact_rows import PUSH, add_parts, contact_frame, join_impulses, sum_momenta
 from ..dynamics.motion import move_some_bodies
 from ..jit import inner, kernel
 from ..math3 import mat3, vec3
-from .impulse_collisions import join_impulses
 from .impulse_contacts import STEADY, lasts, square_of_push
 from .impulse_energy import kinetic_energy
 

@@ -1,4 +1,4 @@
-"""The turn of a body in a step, free, under a torque or struck, against Euler's equations to round-off."""
+"""The turn of a body in a step, free or under a torque, against Euler's equations to round-off."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,6 @@ from topple.dynamics.free_rotation import (
     SERIES_LIMIT,
     TURN_OF_PART,
     free_spin,
-    spin_after_collisions,
     spin_under_torque,
 )
 from topple.jit import kernel
@@ -37,16 +36,6 @@ def spin_of_driven(q, L, change, w, inv_inertia, axis_order, h, found_out):
     found_out[0], found_out[1], found_out[2] = spin_under_torque(
         quat.load(q, 0), vec3.load(L, 0), vec3.load(change, 0), vec3.load(w, 0), inv_inertia, axis_order, h
     )
-
-
-@kernel
-def spin_of_struck(q, L, w, change, time, inertia, inv_inertia, axis_order, h, found_out):
-    """Write the mean angular velocity of a body that is struck at a time."""
-    w, orientation = vec3.load(w, 0), quat.load(q, 0)
-    found_out[0], found_out[1], found_out[2] = spin_after_collisions(
-        orientation, quat.to_mat3(orientation), vec3.load(L, 0), w, vec3.load(change, 0), time,
-        vec3.scale(w, time), inertia, inv_inertia, axis_order, h,
-    )  # fmt: skip
 
 
 def turn_by_integration(start, L, moments, seconds, change=0.0):
@@ -110,28 +99,3 @@ def test_mean_spin_under_a_torque(angle):
         assert off < (moments.max() / moments.min() * angle) ** 2 / (108.0 * parts**3) * done
         linear = 0.5 * H * rotation.apply(rotation.inv().apply(change) / moments)
         assert np.linalg.norm(free + linear - exact) > 20.0 * off
-
-
-@pytest.mark.parametrize("part", [0.0, 0.3, 1.0])
-@pytest.mark.parametrize("angle", [0.02, 0.3])
-def test_mean_spin_after_a_collision(angle, part):
-    """Free rotation up to the collision, then from it on: to the errors of both."""
-    rng = np.random.default_rng(9)
-    for _ in range(10):
-        (q, moments, w, L), change = tumbling(rng, 0.2, angle), rng.normal(size=3)
-        start, found = Rotation.from_quat(q, scalar_first=True), np.zeros(3)
-        change *= 0.5 * np.linalg.norm(L) / np.linalg.norm(change)
-        spin_of_struck(
-            q[None], L[None], w[None], change[None], part * H, moments, 1.0 / moments, _axis_order(moments),
-            H, found,
-        )  # fmt: skip
-        then = start
-        for begin, end, momentum in ((0.0, part, L), (part, 1.0, L + change)):
-            if end > begin:
-                now, seconds = then.as_quat(scalar_first=True), (end - begin) * H
-                turn = turn_by_integration(now, momentum, moments, seconds)
-                then = Rotation.from_rotvec(turn) * then
-        off = np.linalg.norm(H * found - (then * start.inv()).as_rotvec())
-        assert off < 1e-8
-        straight = H * (w + (1.0 - part) * start.apply(start.inv().apply(change) / moments))
-        assert np.linalg.norm(H * found - straight) > 100.0 * off
