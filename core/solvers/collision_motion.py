@@ -113,9 +113,13 @@ def _turn_on(model, state, i, turn, w, lasts, h):
 
 
 @inner
-def _follow(model, state, plan, i, time, h, motion):
-    """(turn since the beginning of the step, angular velocity) of a body's free rotation at a time in it."""
-    free, earlier = _free_change(model, state, plan, i, h), motion.turned[i]
+def _follow(model, state, free, i, time, h, motion):
+    """(turn since the beginning of the step, angular velocity) of a body's free rotation at a time in it.
+
+    Args:
+        free: See `_free_change`.
+    """
+    earlier = motion.turned[i]
     lasts, turn = time - earlier, vec3.load(motion.turn, i)
     _, v = vec3.load_pair(motion.velocity[i])
     w = vec3.add(vec3.add(v, vec3.scale(free, earlier / h)), vec3.load(motion.beyond, i))
@@ -128,12 +132,13 @@ def _follow(model, state, plan, i, time, h, motion):
 @inner
 def motion_at(model, state, plan, i, time, h, motion):
     """(way of the centre of mass [m], rotation [rad], velocities) of a body at a time in the step."""
-    turn, w = _follow(model, state, plan, i, time, h, motion)
+    free = _free_change(model, state, plan, i, h)
+    turn, w = _follow(model, state, free, i, time, h, motion)
     v, _ = vec3.load_pair(motion.velocity[i])
     dv, dw = vec3.load_pair(plan.change[i])
     x, _ = vec3.load_pair(motion.offset[i])
     way = vec3.add(x, vec3.scale(vec3.add(v, vec3.scale(dv, 0.5 * time / h)), time))
-    even = vec3.scale(vec3.subtract(dw, _free_change(model, state, plan, i, h)), time / h)
+    even = vec3.scale(vec3.subtract(dw, free), time / h)
     turn, w = vec3.add(turn, vec3.scale(even, 0.5 * time)), vec3.add(w, even)
     return way, turn, vec3.add(v, vec3.scale(dv, time / h)), w
 
@@ -143,16 +148,17 @@ def _turn_body(model, state, masses, plan, i, time, h, motion):
     """Follow the rotation of a body to a time in the step, at which it collides."""
     inverse = mat3.load(masses.inv_I, i)
     if model.kind[i] != STATIC:  # several threads read what static bodies do
-        turn, w = _follow(model, state, plan, i, time, h, motion)
         free = _free_change(model, state, plan, i, h)
+        turn, w = _follow(model, state, free, i, time, h, motion)
         for k in range(3):
             motion.turn[i, k] = turn[k]
             motion.beyond[i, k] = w[k] - motion.velocity[i, 3 + k] - free[k] * time / h
         motion.turned[i] = time
-    if model.kind[i] == DYNAMIC:
-        _, turn, _, _ = motion_at(model, state, plan, i, time, h, motion)
-        if vec3.dot(turn, turn) > UNTURNED * UNTURNED:
-            inverse = turned_inverse(inverse, masses.lock_angular[i], turn)
+        if model.kind[i] == DYNAMIC:
+            _, change = vec3.load_pair(plan.change[i])
+            turn = vec3.add(turn, vec3.scale(vec3.subtract(change, free), 0.5 * time * time / h))
+            if vec3.dot(turn, turn) > UNTURNED * UNTURNED:
+                inverse = turned_inverse(inverse, masses.lock_angular[i], turn)
     for k in range(9):
         motion.inv_I[i, k] = inverse[k]
 
@@ -190,7 +196,7 @@ def end_turn(model, state, plan, i, h, motion):
     plan.collided[i] = fastest < WILD_TURN**2
     if not LEAST_TURN**2 < fastest < WILD_TURN**2:
         return
-    turn, _ = _follow(model, state, plan, i, h, h, motion)
+    turn, _ = _follow(model, state, _free_change(model, state, plan, i, h), i, h, h, motion)
     change = vec3.add(vec3.subtract(w, start), vec3.scale(late, 1.0 / h))
     straight = vec3.add(_free_mean(model, state, plan, i, h), change)
     for k in range(3):

@@ -182,9 +182,9 @@ class ImpulsePipeline:
     def rest(self) -> None:
         """Give back the memory that lasts no longer than a step."""
         release(
-            [self.net, self.geometry.normal, self.geometry.arm, self.plan.inv_I], self.packed,
-            self.packed.parts, self.packed.batches, self.rows, self.packed.quiet, self.round, self.solve,
-            self.solve.newton, self.islands, self.graph, self.collisions, self.repair, self.past,
+            [self.net, self.geometry.normal, self.geometry.arm, self.plan.inv_I], self.packed, self.round,
+            self.packed.parts, self.packed.batches, self.packed.quiet, self.rows, self.solve, self.repair,
+            self.solve.newton, self.islands, self.graph, self.collisions, self.collisions.motion, self.past,
         )  # fmt: skip
         self.log.rest()
 

@@ -166,6 +166,13 @@ def restitution_of(surfaces, contacts, c):
 
 
 @inlined
+def _least_speed(surfaces, contacts, c, rest_speed, least_restitution):
+    """The approach speed from which on contact `c` collides and does not rest [m/s]."""
+    restitution = max(restitution_of(surfaces, contacts, c), least_restitution)
+    return max(rest_speed, surfaces.low_bounce / restitution)
+
+
+@inlined
 def find_collision(
     model, state, surfaces, plan, masses, contacts, rows, c, h, rest_speed, least_restitution, now, motion
 ):  # fmt: skip
@@ -174,9 +181,8 @@ def find_collision(
     Args:
         least_restitution: With less of it, a collision is one from the speed on that it would be with this.
     """
-    limit = surfaces.low_bounce / max(restitution_of(surfaces, contacts, c), least_restitution)
-    limit = max(rest_speed, limit)
     if _is_carried_round(contacts, rows, c, h, motion):
+        limit = _least_speed(surfaces, contacts, c, rest_speed, least_restitution)
         return _impact_of_struck(model, state, masses, contacts, rows, c, h, limit, plan, motion)
     velocity = normal_velocity(motion.velocity, contacts, c)
     change, sooner = now.smooth[c], rate_at_start(contacts, c, motion.velocity)
@@ -184,6 +190,7 @@ def find_collision(
         velocity, change = velocity + sooner, change - 2.0 * sooner
     if not _closes(velocity, change, rest_speed):
         return -1.0, 0.0
+    limit = _least_speed(surfaces, contacts, c, rest_speed, least_restitution)
     if not _closes(velocity, change, limit):
         return -1.0, 0.0
     return _impact(masses, contacts, rows, c, velocity, change / h, h, limit, motion)
@@ -219,19 +226,20 @@ def move_to_collision(model, state, masses, contacts, rows, c, time, h, plan, mo
         motion: That of the bodies so far.
     """
     a, b = contacts.body[c, 0], contacts.body[c, 1]
-    earliest = max(motion.time[a], motion.time[b])
     way_a, turn_a, _, _ = motion_at(model, state, plan, a, time, h, motion)
     way_b, turn_b, _, _ = motion_at(model, state, plan, b, time, h, motion)
-    left = min(rows.gap[c] + _opened(plan, motion, contacts, c, time, h), 0.0) if time == earliest else 0.0
-    n = vec3.load(contacts.normal_at_start, c)
-    arm_a, arm_b = cores(contacts.arm_at_start, contacts.normal_at_start, contacts.rounding, c)
-    rim_a, rim_b = rim_radius(masses, a, arm_a, vec3.scale(n, -1.0)), rim_radius(masses, b, arm_b, n)
-    n_end, arm_a, arm_b = n, vec3.load(contacts.arm_at_start[c], 0), vec3.load(contacts.arm_at_start[c], 1)
+    n = n_then = vec3.load(contacts.normal_at_start, c)
+    arm_a, arm_b = vec3.load(contacts.arm_at_start[c], 0), vec3.load(contacts.arm_at_start[c], 1)
+    core_a, core_b = cores(contacts.arm_at_start, contacts.normal_at_start, contacts.rounding, c)
+    rim_a, rim_b = rim_radius(masses, a, core_a, vec3.scale(n, -1.0)), rim_radius(masses, b, core_b, n)
     if contacts.meets[c] == 0.0:
-        n_end, arm_a, arm_b = _turned_point(masses, contacts, c, turn_a, turn_b)
+        n_then, arm_a, arm_b = _turned_point(masses, contacts, c, turn_a, turn_b)
     apart = vec3.subtract(vec3.load(masses.c, a), vec3.load(masses.c, b))
     apart = vec3.add(vec3.add(apart, vec3.subtract(way_a, way_b)), vec3.subtract(arm_a, arm_b))
-    _move_contact(contacts, rows, c, n_end, arm_a, arm_b, apart, contact_share(contacts, c, rim_a, rim_b))
+    left = 0.0
+    if time == max(motion.time[a], motion.time[b]):  # they may have been in each other before
+        left = min(vec3.dot(n_then, apart) + rows.gap[c] - contacts.separation[c], 0.0)
+    _move_contact(contacts, rows, c, n_then, arm_a, arm_b, apart, contact_share(contacts, c, rim_a, rim_b))
     gap = left - _opened(plan, motion, contacts, c, time, h)
     contacts.separation[c] += gap - rows.gap[c]
     rows.gap[c], rows.K_nn[c] = gap, normal_response(as_turned(masses, plan.inv_I), contacts, c)

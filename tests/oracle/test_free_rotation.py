@@ -71,7 +71,7 @@ def test_mean_spin_of_a_free_body(angle):
     rng = np.random.default_rng(7)
     for _ in range(10):
         (q, moments, w, L), found = tumbling(rng, 0.05, angle), np.zeros(3)
-        spin_of(q[None], L[None], moments, 1.0 / moments, _axis_order(moments), H, found)
+        spin_of(q[None], L[None], moments, 1.0 / moments, _axis_order(moments).astype(np.int8), H, found)
         exact = turn_by_integration(q, L, moments, H)
         limit = 2e-14 if angle < SERIES_LIMIT else 1e-8
         assert np.linalg.norm(H * found - exact) < limit
@@ -91,7 +91,7 @@ def test_mean_spin_under_a_torque(angle):
         (q, moments, w, L), change = tumbling(rng, 0.3, angle), rng.normal(size=3)
         rotation, found = Rotation.from_quat(q, scalar_first=True), np.zeros(3)
         change *= 0.02 * np.linalg.norm(L) / np.linalg.norm(change)
-        order = _axis_order(moments)
+        order = _axis_order(moments).astype(np.int8)
         spin_of_driven(q[None], L[None], change[None], w[None], 1.0 / moments, order, H, found)
         exact, free = turn_by_integration(q, L, moments, H, change), turn_by_integration(q, L, moments, H)
         done = np.linalg.norm(exact - free)
