@@ -57,7 +57,7 @@ def begin_motion(plan, motion):
             motion.turn[i, k] = motion.beyond[i, k] = 0.0
 
 
-@inlined
+@inner
 def _free_mean(model, state, plan, i, h):
     """Mean angular velocity of a body's free rotation if it did not collide [rad/s]."""
     spin = vec3.load(plan.spin, i)
@@ -71,7 +71,7 @@ def _free_mean(model, state, plan, i, h):
     )  # fmt: skip
 
 
-@inlined
+@inner
 def _free_change(model, state, plan, i, h):
     """What free rotation adds evenly to a body's angular velocity, so that the mean is right [rad/s]."""
     start = plan.start[i]

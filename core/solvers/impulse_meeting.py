@@ -145,17 +145,19 @@ def _impact_of_struck(model, state, masses, contacts, rows, c, h, limit, plan, m
 
     It is looked for by Newton's method, from where the gap would close if it went on evenly, or from the end.
     """
-    struck = max(motion.time[contacts.body[c, 0]], motion.time[contacts.body[c, 1]])
-    gap, speed, acceleration = _gap_at(model, state, masses, contacts, rows, c, struck, h, plan, motion)
-    time, _ = _first_touch(gap, speed, acceleration, struck, h, limit)
-    time = h if time < 0.0 else time
-    for look in range(LOOKS if gap > 0.0 else 0):
-        gap, speed, _ = _gap_at(model, state, masses, contacts, rows, c, time, h, plan, motion)
-        if speed >= -limit or (time == h and gap > 0.0):
+    time = struck = max(motion.time[contacts.body[c, 0]], motion.time[contacts.body[c, 1]])
+    for look in range(LOOKS + 1):
+        gap, speed, acceleration = _gap_at(model, state, masses, contacts, rows, c, time, h, plan, motion)
+        if look == 0 and gap > 0.0:
+            time, _ = _first_touch(gap, speed, acceleration, struck, h, limit)
+            time = h if time < 0.0 else time
+        elif speed >= -limit or (time == h and gap > 0.0):
             return -1.0, 0.0
-        if look < LOOKS - 1:
+        elif look == 0:
+            break
+        elif look < LOOKS:
             time = min(max(time - gap / speed, struck), h)
-    return (time, speed) if speed < -limit else (-1.0, 0.0)
+    return time, speed
 
 
 @inlined
@@ -165,11 +167,19 @@ def restitution_of(surfaces, contacts, c):
     return combine(surfaces.restitution[a], surfaces.restitution[b], surfaces.multiply)
 
 
-@inlined
-def _least_speed(surfaces, contacts, c, rest_speed, least_restitution):
-    """The approach speed from which on contact `c` collides and does not rest [m/s]."""
+@inner
+def _find(
+    model, state, surfaces, plan, masses, contacts, rows, c, h, rest_speed, least_restitution,
+    is_carried_round, velocity, change, motion,
+):  # fmt: skip
+    """`find_collision` of a contact that is carried round, or else closes at these rates."""
     restitution = max(restitution_of(surfaces, contacts, c), least_restitution)
-    return max(rest_speed, surfaces.low_bounce / restitution)
+    limit = max(rest_speed, surfaces.low_bounce / restitution)
+    if is_carried_round:
+        return _impact_of_struck(model, state, masses, contacts, rows, c, h, limit, plan, motion)
+    if not _closes(velocity, change, limit):
+        return -1.0, 0.0
+    return _impact(masses, contacts, rows, c, velocity, change / h, h, limit, motion)
 
 
 @inlined
@@ -181,19 +191,17 @@ def find_collision(
     Args:
         least_restitution: With less of it, a collision is one from the speed on that it would be with this.
     """
-    if _is_carried_round(contacts, rows, c, h, motion):
-        limit = _least_speed(surfaces, contacts, c, rest_speed, least_restitution)
-        return _impact_of_struck(model, state, masses, contacts, rows, c, h, limit, plan, motion)
     velocity = normal_velocity(motion.velocity, contacts, c)
     change, sooner = now.smooth[c], rate_at_start(contacts, c, motion.velocity)
     if rows.gap[c] < h * abs(sooner):  # it rolls or slides on: arms turn by more than it is apart
         velocity, change = velocity + sooner, change - 2.0 * sooner
-    if not _closes(velocity, change, rest_speed):
+    is_carried_round = _is_carried_round(contacts, rows, c, h, motion)
+    if not (is_carried_round or _closes(velocity, change, rest_speed)):
         return -1.0, 0.0
-    limit = _least_speed(surfaces, contacts, c, rest_speed, least_restitution)
-    if not _closes(velocity, change, limit):
-        return -1.0, 0.0
-    return _impact(masses, contacts, rows, c, velocity, change / h, h, limit, motion)
+    return _find(
+        model, state, surfaces, plan, masses, contacts, rows, c, h, rest_speed, least_restitution,
+        is_carried_round, velocity, change, motion,
+    )  # fmt: skip
 
 
 @inlined
