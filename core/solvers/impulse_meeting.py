@@ -93,17 +93,24 @@ def _impact(masses, contacts, rows, c, velocity, acceleration, h, limit, motion)
     return _first_touch(now, speed, acceleration, earliest, h, limit)
 
 
+@inlined
+def _turned_normal(contacts, c, qa, qb):
+    """Normal of contact `c` once its bodies have turned: with what carries it."""
+    n = vec3.load(contacts.normal_at_start, c)
+    if contacts.carrier[c] == CARRIED_BY_A:
+        return quat.rotate(qa, n)
+    if contacts.carrier[c] == CARRIED_BY_B:
+        return quat.rotate(qb, n)
+    return n
+
+
 @inner
 def _turned_point(masses, contacts, c, turn_a, turn_b):
     """(normal, arm of a, arm of b) of contact `c` once its bodies have turned."""
     a, b = contacts.body[c, 0], contacts.body[c, 1]
     qa, qb = turn_shown(masses, a, turn_a), turn_shown(masses, b, turn_b)
-    n = n_end = vec3.load(contacts.normal_at_start, c)
+    n, n_end = vec3.load(contacts.normal_at_start, c), _turned_normal(contacts, c, qa, qb)
     arm_a, arm_b = cores(contacts.arm_at_start, contacts.normal_at_start, contacts.rounding, c)
-    if contacts.carrier[c] == CARRIED_BY_A:
-        n_end = quat.rotate(qa, n)
-    elif contacts.carrier[c] == CARRIED_BY_B:
-        n_end = quat.rotate(qb, n)
     arm_a = turned_arm(masses, a, qa, arm_a, vec3.scale(n, -1.0), vec3.scale(n_end, -1.0))
     arm_b = turned_arm(masses, b, qb, arm_b, n, n_end)
     arm_a = vec3.add(arm_a, vec3.scale(n_end, -contacts.rounding[c, 0]))
@@ -135,6 +142,7 @@ def _gap_at(model, state, masses, contacts, rows, c, time, h, plan, motion):
     du = vec3.subtract(vec3.add(dva, vec3.cross(dwa, arm_a)), vec3.add(dvb, vec3.cross(dwb, arm_b)))
     core_a = vec3.add(arm_a, vec3.scale(n, contacts.rounding[c, 0]))
     core_b = vec3.subtract(arm_b, vec3.scale(n, contacts.rounding[c, 1]))
+    # What round bodies roll is in it: it tells where to look first, no more.
     bend = curvature(contacts.carrier[c], n, core_a, core_b, (va, wa), (vb, wb))
     return gap, vec3.dot(n, u), vec3.dot(n, du) / h + bend
 
@@ -268,12 +276,8 @@ def _begin_with(masses, contacts, rows, c, h, plan):
     a, b = contacts.body[c, 0], contacts.body[c, 1]
     part = float(contacts.meets[c])
     qa, qb = _turned_back(masses, plan, a, part, h), _turned_back(masses, plan, b, part, h)
-    n = n_start = vec3.load(contacts.normal_at_start, c)
+    n_start = _turned_normal(contacts, c, qa, qb)
     arm_a, arm_b = cores(contacts.arm_at_start, contacts.normal_at_start, contacts.rounding, c)
-    if contacts.carrier[c] == CARRIED_BY_A:
-        n_start = quat.rotate(qa, n)
-    elif contacts.carrier[c] == CARRIED_BY_B:
-        n_start = quat.rotate(qb, n)
     arm_a = vec3.add(quat.rotate(qa, arm_a), vec3.scale(n_start, -contacts.rounding[c, 0]))
     arm_b = vec3.add(quat.rotate(qb, arm_b), vec3.scale(n_start, contacts.rounding[c, 1]))
     apart = vec3.subtract(vec3.load(masses.c, a), vec3.load(masses.c, b))
