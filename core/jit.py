@@ -188,6 +188,11 @@ def inner(function: Callable) -> Callable:
     return _compile(function, _nrt=False)
 
 
+def apart(function: Callable) -> Callable:
+    """The same for a large one that is rarely called: numba makes what `inlined` calls a part of it, too."""
+    return _compile(function, _nrt=False, forceinline=False)
+
+
 def inlined(function: Callable) -> Callable:
     """The same for a small function, compiled into each of its callers."""
     return _compile(function, _nrt=False, forceinline=True)
