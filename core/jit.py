@@ -188,8 +188,8 @@ def inner(function: Callable) -> Callable:
     return _compile(function, _nrt=False)
 
 
-def apart(function: Callable) -> Callable:
-    """The same for a large one that is rarely called: numba makes what `inlined` calls a part of it, too."""
+def not_inlined(function: Callable) -> Callable:
+    """The same for a large one that rarely runs: all else that `inlined` ones call becomes a part of them."""
     return _compile(function, _nrt=False, forceinline=False)
 
 

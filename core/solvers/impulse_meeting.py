@@ -19,7 +19,7 @@ from ..collision.contact_set import cores
 from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B
 from ..dynamics.body_state import as_turned
 from ..dynamics.contact_rows import combine, normal_response, normal_velocity, relative_velocity
-from ..jit import apart, inlined, inner
+from ..jit import inlined, inner, not_inlined
 from ..math3 import quat, vec3
 from .collision_motion import motion_at
 from .impulse_arms import MOST_TURN, contact_share, rate_at_start, rim_radius
@@ -147,7 +147,7 @@ def _gap_at(model, state, masses, contacts, rows, c, time, h, plan, motion):
     return gap, vec3.dot(n, u), vec3.dot(n, du) / h + bend
 
 
-@apart
+@not_inlined
 def _impact_of_struck(model, state, masses, contacts, rows, c, h, limit, plan, motion):
     """(time, normal velocity) of the collision of contact `c`, one of whose bodies was struck and turns.
 
@@ -267,7 +267,7 @@ def _turned_back(masses, plan, body, part, h):
     return quat.conjugate(turn_shown(masses, body, vec3.scale(vec3.load(plan.spin, body), part * h)))
 
 
-@apart
+@not_inlined
 def _begin_with(masses, contacts, rows, c, h, plan):
     """Make a contact of the moment at which its bodies would have met one of the beginning of the step.
 
