@@ -25,18 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .calls import Calls
-from .jit import (
-    RUNS_AS_PYTHON,
-    add_to_word,
-    call_address,
-    inlined,
-    inner,
-    kernel,
-    load_word,
-    merged,
-    pause,
-    store_word,
-)
+from .intrinsics import add_to_word, call_address, load_word, pause, store_word
+from .jit import RUNS_AS_PYTHON, inlined, inner, kernel, merged
 
 MOST_THREADS = 4  # more have not been measured
 LEADER = np.int64(0)  # typed: a literal would compile what it is passed to once more

@@ -2,8 +2,6 @@
 
 import functools
 import hashlib
-import operator
-import platform
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,12 +11,35 @@ from typing import Any
 import numba
 from llvmlite import binding, ir
 from numba import typeof  # noqa: F401 (for kernel_entry.py)
-from numba.core import caching, cgutils, codegen, compiler, cpu, targetconfig, types
+from numba.core import (  # noqa: F401
+    boxing,
+    caching,
+    cgutils,
+    codegen,
+    compiler,
+    cpu,
+    errors,
+    ir_utils,
+    targetconfig,
+    types,
+    untyped_passes,
+)
 from numba.core import ir as numba_ir
+from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.dispatcher import Dispatcher  # noqa: F401
-from numba.core.errors import TypingError
 from numba.core.runtime import rtsys
-from numba.extending import intrinsic, models, overload, register_model  # noqa: F401 (for lanes.py)
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import (  # noqa: F401 (for lanes.py and intrinsics.py, too)
+    NativeValue,
+    infer_getattr,
+    intrinsic,
+    lower_getattr_generic,
+    models,
+    overload,
+    register_model,
+    typeof_impl,
+    unbox,
+)
 from numba.np import arrayobj
 from numba.np.numpy_support import as_dtype  # noqa: F401
 
@@ -135,6 +156,142 @@ class _KernelLibrary(codegen.JITCodeLibrary):
         super()._optimize_final_module()
 
 
+# Tables: named tuples that hold arrays. Functions hand on their address. ------------------------------------
+
+# Numba takes tuples apart into all their words at each call, 200 for a table of shapes: half of what it wrote
+# for LLVM did no more than that, and with it kernels took 37 s to compile instead of 28.
+
+
+class Table(types.Type):
+    """Type of a named tuple of this core that holds arrays. Kernels make none, they take them from Python.
+
+    In memory lie the words of its columns one after the other, each as in the frame of `kernel_entry.Entry`.
+    """
+
+    def __init__(self, as_tuple: Any) -> None:
+        """For what numba has as a tuple of this type."""
+        self.as_tuple = as_tuple
+        self.columns: dict[str, Any] = dict(zip(as_tuple.fields, as_tuple, strict=True))
+        # Names of functions are made of those of their arguments' types: all columns would make them long.
+        of_columns = hashlib.sha256(as_tuple.name.encode()).hexdigest()[:12]
+        super().__init__(f"{as_tuple.instance_class.__name__}.{of_columns}")
+
+
+_type_of_tuple: Any = typeof_impl.dispatch(tuple)
+
+
+@typeof_impl.register(tuple)
+def _type_of_table(value: tuple, context: Any) -> Any:
+    kind: Any = _type_of_tuple(value, context)
+    if not (isinstance(kind, types.BaseNamedTuple) and type(value).__module__.startswith(f"{__package__}.")):
+        return kind
+    columns: Any = kind
+    return Table(kind) if any(isinstance(column, types.Array | Table) for column in columns) else kind
+
+
+@register_model(Table)
+class _TableModel(models.PrimitiveModel):
+    """The address of its words."""
+
+    def __init__(self, manager: Any, table: Table) -> None:
+        self.columns = {name: manager.lookup(kind) for name, kind in table.columns.items()}
+        self.words = ir.LiteralStructType(list(map(_in_memory, self.columns.values())))
+        super().__init__(manager, table, self.words.as_pointer())
+
+    def from_argument(self, builder: Any, value: Any) -> Any:
+        value.add_attribute("noalias")  # nobody writes to a table while a kernel has it
+        return value
+
+
+def _in_memory(column: Any) -> Any:
+    if isinstance(column, _TableModel):
+        return column.words
+    return ir.IntType(64) if isinstance(column, models.BooleanModel) else column.get_value_type()
+
+
+@infer_getattr
+class _TypesOfColumns(AttributeTemplate):
+    key = Table
+
+    def generic_resolve(self, table: Table, name: str) -> Any:
+        return table.columns.get(name)
+
+
+@lower_getattr_generic(Table)
+def _read_column(context: Any, builder: Any, kind: Table, table: Any, name: str) -> Any:
+    """A column; of a table within a table it is the address."""
+    place = cgutils.gep_inbounds(builder, table, 0, list(kind.columns).index(name))
+    column = context.data_model_manager[kind.columns[name]]
+    if isinstance(column, _TableModel):
+        return place
+    value = builder.load(place)
+    return cgutils.is_not_null(builder, value) if isinstance(column, models.BooleanModel) else value
+
+
+@unbox(Table)
+def _unbox_table(kind: Table, value: Any, c: Any) -> NativeValue:
+    """What a call from Python hands over: it lives as long as the call."""
+    native = boxing.unbox_tuple(kind.as_tuple, value, c)
+    model = c.context.data_model_manager[kind]
+    table = cgutils.alloca_once(c.builder, model.words)
+    for k, column in enumerate(model.columns.values()):
+        words = c.builder.extract_value(native.value, k)
+        if isinstance(column, _TableModel):
+            words = c.builder.load(words)
+        elif isinstance(column, models.BooleanModel):
+            words = c.builder.zext(words, ir.IntType(64))
+        c.builder.store(words, cgutils.gep_inbounds(c.builder, table, 0, k))
+    return NativeValue(table, is_error=native.is_error, cleanup=native.cleanup)
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _ReadColumnsFirst(FunctionPass):
+    """Read each column of a function's tables once, where the function begins.
+
+    Read where they are used, in loops too, they take 3 % of the time of a scene more.
+    """
+
+    _name = "read_columns_first"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        code, begin = state.func_ir, state.func_ir.blocks[min(state.func_ir.blocks)]
+        statements = [s for block in code.blocks.values() for s in block.find_insts(numba_ir.Assign)]
+        paths = [_path_of(code, state.args, s.value)[0] for s in statements]
+        arguments = [s for s in begin.find_insts(numba_ir.Assign) if isinstance(s.value, numba_ir.Arg)]
+        known: dict[tuple, Any] = {(s.value.index,): s.target for s in arguments}
+        first_reads = []
+        for path in sorted({path for path in paths if len(path) > 1}, key=lambda path: (len(path), path)):
+            known[path] = begin.scope.redefine("column", begin.loc)
+            value = numba_ir.Expr.getattr(known[path[:-1]], path[-1], begin.loc)
+            code._definitions[known[path].name].append(value)
+            first_reads.append(numba_ir.Assign(value, known[path], begin.loc))
+        for statement, path in zip(statements, paths, strict=True):
+            if len(path) > 1:
+                statement.value = known[path]
+        after = max(map(begin.body.index, arguments), default=-1) + 1
+        begin.body[after:after] = first_reads
+        return bool(first_reads)
+
+
+def _path_of(code: Any, kinds: tuple, value: Any) -> tuple[tuple, Any]:
+    """From which argument a table or a column comes, by which names, and its type; nothing for all else."""
+    if isinstance(value, numba_ir.Var):
+        value = ir_utils.guard(ir_utils.get_definition, code, value)  # None where there are several
+    if isinstance(value, numba_ir.Arg) and isinstance(kinds[value.index], Table):
+        return (value.index,), kinds[value.index]
+    if isinstance(value, numba_ir.Expr) and value.op == "getattr":
+        path, kind = _path_of(code, kinds, value.value)
+        if isinstance(kind, Table) and value.attr in kind.columns:
+            return (*path, value.attr), kind.columns[value.attr]
+    return (), None
+
+
+# Compilers and decorators ----------------------------------------------------------------------------------
+
+
 @contextmanager
 def _indices_from_the_front() -> Iterator[None]:
     """A negative index counts from the end of no array: where indices are checked it is an error.
@@ -154,7 +311,17 @@ def _indices_from_the_front() -> Iterator[None]:
         arrayobj.fix_integer_index = counting
 
 
-class _KernelCompiler(compiler.Compiler):
+class _Compiler(compiler.Compiler):
+    """Numba's, but for reading the columns of tables first: see there."""
+
+    def define_pipelines(self) -> list[Any]:
+        (pipeline,) = super().define_pipelines()
+        pipeline.add_pass_after(_ReadColumnsFirst, untyped_passes.ReconstructSSA)
+        pipeline.finalize()
+        return [pipeline]
+
+
+class _KernelCompiler(_Compiler):
     def compile_extra(self, func: Callable) -> Any:
         library = _KernelLibrary(self.state.targetctx.codegen(), func.__qualname__)
         library.enable_object_caching()
@@ -166,6 +333,7 @@ class _KernelCompiler(compiler.Compiler):
 def _compile(function: Callable, *, python_calls: bool = False, **more: Any) -> Callable:
     """Only what Python calls is kept on disk: the rest is part of its callers, and costs time to keep."""
     more["no_cpython_wrapper"] = not python_calls
+    more.setdefault("pipeline_class", _Compiler)
     compiled: Any = numba.njit(**FLAGS, **more)(function)
     is_ours = Path(function.__code__.co_filename).is_relative_to(Path(__file__).parent)
     if python_calls and is_ours and CACHE_FOLDER is not None and not RUNS_AS_PYTHON:
@@ -312,149 +480,3 @@ def _list_variables(self: Any, value: Any) -> list[Any]:
         elif kind in (list, tuple, dict):
             listed += _list_variables(self, item)
     return listed
-
-
-# What threads share: words of arrays of 64-bit integers, read and written one after the other by all. ------
-
-
-def _pointer(context, builder, array_type, array, index):
-    """Where an entry of an array lies."""
-    view = context.make_array(array_type)(context, builder, array)
-    return cgutils.get_item_pointer(context, builder, array_type, view, [index])
-
-
-def _load_word(typing_context, array, index):
-    """The number there now, and all that was written before it was."""
-
-    def generate(context, builder, signature, arguments):
-        place = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
-        return builder.load_atomic(place, "seq_cst", 8)
-
-    return types.int64(array, types.intp), generate
-
-
-def _store_word(typing_context, array, index, value):
-    """Write a number; who reads it there finds all that was written before."""
-
-    def generate(context, builder, signature, arguments):
-        place = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
-        builder.store_atomic(arguments[2], place, "seq_cst", 8)
-        return context.get_dummy_value()
-
-    return types.void(array, types.intp, types.int64), generate
-
-
-def _add_to_word(typing_context, array, index, value):
-    """Add a number to the one there, which is returned."""
-
-    def generate(context, builder, signature, arguments):
-        place = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
-        return builder.atomic_rmw("add", place, arguments[2], "seq_cst")
-
-    return types.int64(array, types.intp, types.int64), generate
-
-
-def _pause(typing_context):
-    """Tell the processor that this thread only waits, where it can be told."""
-
-    def generate(context, builder, signature, arguments):
-        if platform.machine() in ("x86_64", "AMD64"):
-            kind = ir.FunctionType(ir.VoidType(), [])
-            builder.call(cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.sse2.pause"), [])
-        return context.get_dummy_value()
-
-    return types.void(), generate
-
-
-IS_ARM = platform.machine() in ("arm64", "ARM64", "aarch64")
-if IS_ARM:
-    binding.initialize_native_asmparser()  # LLVM has no operation that reads its clock
-
-
-def _clock(typing_context):
-    """Ticks of the processor's clock, where kernels can read it; elsewhere 0."""
-
-    def generate(context, builder, signature, arguments):
-        ticks = ir.FunctionType(ir.IntType(64), [])
-        if platform.machine() in ("x86_64", "AMD64"):
-            counter = cgutils.get_or_insert_function(builder.module, ticks, "llvm.readcyclecounter")
-            return builder.call(counter, [])
-        if IS_ARM:
-            return builder.call(ir.InlineAsm(ticks, "mrs $0, cntvct_el0", "=r", side_effect=True), [])
-        return ir.Constant(ir.IntType(64), 0)
-
-    return types.int64(), generate
-
-
-def _call_address(typing_context, code, frame):
-    """Call what `Entry.address` is of, with the address of a frame; its status."""
-
-    def generate(context, builder, signature, arguments):
-        kind = ir.FunctionType(ir.IntType(32), [ir.IntType(64)])
-        status = builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), [arguments[1]])
-        return builder.sext(status, ir.IntType(64))
-
-    return types.int64(types.int64, types.int64), generate
-
-
-def _add_in_python(array: Any, index: int, value: int) -> int:
-    array[index] += value
-    return array[index] - value
-
-
-def _either(in_python: Callable, compiled: Callable) -> Callable:
-    """What kernels call: where they run as Python there is but one thread."""
-    return in_python if RUNS_AS_PYTHON else intrinsic(compiled)
-
-
-load_word = _either(operator.getitem, _load_word)
-store_word = _either(operator.setitem, _store_word)
-add_to_word = _either(_add_in_python, _add_to_word)
-pause = _either(lambda: None, _pause)
-clock = _either(lambda: 0, _clock)
-call_address: Callable = intrinsic(_call_address)  # kernels that run as Python have no address
-
-
-# Blocks: numba leaves loops over so few numbers to one number at a time. -----------------------------------
-
-BLOCK = 6
-
-
-def _subtract_product(typing_context, a, b, out):
-    """For arrays that lie in one piece; a row of the result is computed in two vectors."""
-    number, index = ir.DoubleType(), ir.IntType(64)
-
-    def generate(context, builder, signature, arguments):
-        arrays = zip(signature.args, arguments, strict=True)
-        data = [context.make_array(kind)(context, builder, array).data for kind, array in arrays]
-
-        def place(array, i, j, kind):
-            entry = builder.gep(data[array], [ir.Constant(index, BLOCK * i + j)])
-            return builder.bitcast(entry, kind.as_pointer())
-
-        def filled(value, kind):
-            none, zeros = ir.Constant(kind, ir.Undefined), ir.VectorType(ir.IntType(32), kind.count)
-            vector = builder.insert_element(none, value, ir.Constant(ir.IntType(32), 0))
-            return builder.shuffle_vector(vector, none, ir.Constant(zeros, [0] * kind.count))
-
-        for first, width in ((0, 4), (4, 2)):
-            kind = ir.VectorType(number, width)
-            rows = [builder.load(place(1, m, first, kind), align=8) for m in range(BLOCK)]
-            for i in range(BLOCK):
-                entries = (filled(builder.load(place(0, i, m, number)), kind) for m in range(BLOCK))
-                terms = map(builder.fmul, entries, rows)
-                total = functools.reduce(builder.fadd, terms)
-                row = place(2, i, first, kind)
-                builder.store(builder.fsub(builder.load(row, align=8), total), row, align=8)
-        return context.get_dummy_value()
-
-    if any(array.layout != "C" for array in (a, b, out)):
-        raise TypingError("blocks must lie in one piece")
-    return types.void(a, b, out), generate
-
-
-def _subtract_product_in_python(a: Any, b: Any, out: Any) -> None:
-    out -= a @ b
-
-
-subtract_product = _either(_subtract_product_in_python, _subtract_product)  # out -= a b, (6, 6) each

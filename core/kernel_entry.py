@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .frame_entry import entry_name
-from .jit import Dispatcher, as_dtype, typeof, types
+from .jit import Dispatcher, Table, as_dtype, typeof, types
 
 Packed = dict[tuple[int, int], bytes]  # the words of a value, by its id and that of its type
 NO_ERROR = (0, -2)  # what numba's functions return: with a result, or with none
@@ -146,6 +146,8 @@ def _reader(kind: Any) -> Callable[[Any, Any, int], Any]:
 
 def _parts(kind: Any) -> list[Any] | None:
     """The types of a tuple's entries; None for what is no tuple."""
+    if isinstance(kind, Table):
+        return list(kind.columns.values())
     return list(kind) if isinstance(kind, types.BaseTuple) else None  # pyright: ignore[reportArgumentType]
 
 

@@ -18,7 +18,8 @@ import numpy as np
 
 from .calls import FramedKernel
 from .crew import FAILED, IN, LEADER, OVER, UP, Board, Crew
-from .jit import RUNS_AS_PYTHON, call_address, clock, inlined, inner, kernel, load_word, pause, store_word
+from .intrinsics import call_address, clock, load_word, pause, store_word
+from .jit import RUNS_AS_PYTHON, inlined, inner, kernel
 from .kernel_entry import Packed, entry_of
 from .report import Stage
 

@@ -77,15 +77,6 @@ def body_masses(model: BodyModel, state: BodyState) -> Masses:
 
 
 @inlined
-def as_turned(masses, inv_I):
-    """The masses of bodies that answer moments of impulses otherwise: as they do once they have turned."""
-    return Masses(
-        masses.c, masses.bound, masses.mass, masses.inv_mass, masses.inertia, masses.round_axis,
-        masses.lock_angular, masses.R, inv_I,
-    )  # fmt: skip
-
-
-@inlined
 def inertia_of(masses, body):
     """Inertia of a body about its centre of mass, world axes [kg m^2]: what `inv_I` is the inverse of.
 

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import BLOCK, allocating_inner, inlined, inner, subtract_product
+from ..intrinsics import BLOCK, subtract_product
+from ..jit import allocating_inner, inlined, inner
 
 
 class Pattern(NamedTuple):

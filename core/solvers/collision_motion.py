@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dynamics.body_state import DYNAMIC, STATIC, turned_inverse
+from ..dynamics.body_state import DYNAMIC, STATIC, Masses, turned_inverse
 from ..dynamics.contact_rows import relative_velocity
 from ..dynamics.free_rotation import free_spin, mean_spin
 from ..dynamics.locked_rotation import is_locked
@@ -33,16 +33,17 @@ class CollisionMotion(NamedTuple):
     turned: np.ndarray  # [s] (n,) until when its free rotation has been followed
     turn: np.ndarray  # [rad] (n, 3) by how much that has turned it since the beginning of the step
     beyond: np.ndarray  # [rad/s] (n, 3) its angular velocity then, but for what an even acceleration gives it
-    inv_I: np.ndarray  # [1/(kg m^2)] (n, 9) how it then stands
+    colliding: Masses  # of bodies as they then stand
+    half_way: Masses  # of bodies as they stand half way through the step
 
 
-def empty_motion(velocity: np.ndarray, offset: np.ndarray) -> CollisionMotion:
+def empty_motion(half_way: Masses, velocity: np.ndarray, offset: np.ndarray) -> CollisionMotion:
     """Scratch; `velocity` and `offset` (n, 6) are others' between collisions."""
     n = len(velocity)
     by_body, by_three = ((n,), float), ((n, 3), float)
-    return CollisionMotion(
-        velocity, offset, *scratch_tables(by_body, by_body, by_three, by_three, ((n, 9), float))
-    )
+    *scratch, inv_I = scratch_tables(by_body, by_body, by_three, by_three, ((n, 9), float))
+    colliding = half_way._replace(inv_I=inv_I)
+    return CollisionMotion(velocity, offset, *scratch, colliding=colliding, half_way=half_way)
 
 
 @inner
@@ -160,7 +161,7 @@ def _turn_body(model, state, masses, plan, i, time, h, motion):
             if vec3.dot(turn, turn) > UNTURNED * UNTURNED:
                 inverse = turned_inverse(inverse, masses.lock_angular[i], turn)
     for k in range(9):
-        motion.inv_I[i, k] = inverse[k]
+        motion.colliding.inv_I[i, k] = inverse[k]
 
 
 @inner

@@ -120,9 +120,8 @@ class ImpulsePipeline:
             apart: Pairs that ignore each other; see `broad_phase`.
         """
         self.settings, self.model, self.shapes, self.colliders = settings, model, shapes, colliders
-        self.state, self.paths = state, paths
-        self.gravity, self.gravity_size, self.multiply = gravity, gravity_size, multiply
-        self.equilibrium, self.names = IN_MOTION, names
+        self.state, self.paths, self.names, self.multiply = state, paths, names, multiply
+        self.gravity, self.gravity_size, self.equilibrium = gravity, gravity_size, IN_MOTION
         self.crew = Crew(settings.threads)
         self.runner = Runner(self.crew)
         self._sequences = [Sequence(self.runner) for _ in range(4)]
@@ -135,6 +134,7 @@ class ImpulsePipeline:
         self.broad_phase = BroadPhase(model, shapes, colliders, trees, state, mobile, apart)
         self.drive = Drive(forces, names, model, gravity, self.tolerance)
         self.plan = empty_plan(n, bool(self.drive))
+        self.half_way = self.masses._replace(inv_I=self.plan.inv_I)
         self.sensor, self.trace = sensor, new_trace(model.bound)
         self.scratch = [(make_scratch(shapes),) for _ in range(self.crew.threads)]
         self.guard = PassageGuard(model.kind, sensor, shapes, colliders, self.masses, self.scratch[LEADER][0])
@@ -173,7 +173,7 @@ class ImpulsePipeline:
         self.solve = solve_scratch(self.packed, self.model.friction)
         recall_solve(self.solve, memory)
         # Collisions come before the solve and energy after it: they take the same scratch.
-        self.collisions = empty_collisions(self.solve.newton.error, self.solve.newton.step)
+        self.collisions = empty_collisions(self.half_way, self.solve.newton.error, self.solve.newton.step)
         self.energy = EnergyScratch(self.start_energy, self.solve.newton.error, self.solve.impulse)
         self.impulse = self.packed.impulse  # [N s] of the contacts, for the next step, once all are solved
         self.round = empty_round(self.packed)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..crew import LEADER, TASK, next_piece, piece_done, put_up, wait_for_all
-from ..dynamics.body_state import DYNAMIC, as_turned
+from ..dynamics.body_state import DYNAMIC, Masses
 from ..dynamics.contact_rows import in_frame, normal_answer, normal_velocity, relative_velocity
 from ..dynamics.islands import CONTACTS
 from ..dynamics.packed_rows import ANCHOR_1, ANCHOR_2, K_N, SMOOTH, pack_friction, pack_normal, pack_row
@@ -85,7 +85,7 @@ class CollisionScratch(NamedTuple):
     count: np.ndarray  # (COUNTS,)
 
 
-def empty_collisions(velocity: np.ndarray, offset: np.ndarray) -> CollisionScratch:
+def empty_collisions(half_way: Masses, velocity: np.ndarray, offset: np.ndarray) -> CollisionScratch:
     """Scratch; `velocity` and `offset` (n, 6) are others' between collisions."""
     n = len(velocity)
     of_bodies = (n,), np.int64
@@ -93,7 +93,7 @@ def empty_collisions(velocity: np.ndarray, offset: np.ndarray) -> CollisionScrat
     return CollisionScratch(
         speed=speed,
         soonest=speed,
-        motion=empty_motion(velocity, offset),
+        motion=empty_motion(half_way, velocity, offset),
         touched=np.zeros(n, np.bool_),
         rank=np.full(n, -1),
         parent=parent,
@@ -204,7 +204,7 @@ def _resolve_groups(
 ):  # fmt: skip
     """Resolve so many groups of the round, none of which moves what another one does."""
     settled, listed, kind = SETTLED * rest_speed, scratch.count[LISTED], model.kind
-    colliding = as_turned(masses, scratch.motion.inv_I)
+    colliding = scratch.motion.colliding
     for g in range(first, last):
         begin, last_waiting = now.group_start[g], now.group_start[g + 1]
         end = _list_first(

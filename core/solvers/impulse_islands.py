@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ..crew import LEADER
-from ..dynamics.body_state import as_turned
 from ..dynamics.contact_rows import HEADROOM, PUSH, STIFFEST
 from ..jit import inlined, inner, kernel, merged
 from ..tables import scratch_tables
@@ -441,6 +440,7 @@ def solve_contacts(
     """Find the impulses of all islands: those of the last step, or by sweeps, or by Newton's method.
 
     Args:
+        masses: Of the bodies as they stand half way through the step.
         gravity_speed: What gravity adds to a velocity in one step [m/s].
         tolerance: Largest penetration to leave [m].
         accuracy: Velocity error that Newton's method leaves [m/s].
@@ -454,7 +454,7 @@ def solve_contacts(
         end_velocity: Velocities at the end of the step, without what parts overlaps, (bodies, 6): written.
         board, thread: See `crew`: several threads share the sweeps over large islands.
     """
-    mean, masses = plan.mean, as_turned(masses, plan.inv_I)
+    mean = plan.mean
     if thread != LEADER:
         help_sweeps(board, thread, masses, contacts, rows, solve.gap, packed, mean)
         return

@@ -17,7 +17,6 @@ import numpy as np
 
 from ..collision.contact_set import cores
 from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B
-from ..dynamics.body_state import as_turned
 from ..dynamics.contact_rows import combine, normal_response, normal_velocity, relative_velocity
 from ..jit import inlined, inner, not_inlined
 from ..math3 import quat, vec3
@@ -258,7 +257,7 @@ def move_to_collision(model, state, masses, contacts, rows, c, time, h, plan, mo
     _move_contact(contacts, rows, c, n_then, arm_a, arm_b, apart, contact_share(contacts, c, rim_a, rim_b))
     gap = left - _opened(plan, motion, contacts, c, time, h)
     contacts.separation[c] += gap - rows.gap[c]
-    rows.gap[c], rows.K_nn[c] = gap, normal_response(as_turned(masses, plan.inv_I), contacts, c)
+    rows.gap[c], rows.K_nn[c] = gap, normal_response(motion.half_way, contacts, c)
 
 
 @inlined
@@ -268,7 +267,7 @@ def _turned_back(masses, plan, body, part, h):
 
 
 @not_inlined
-def _begin_with(masses, contacts, rows, c, h, plan):
+def _begin_with(masses, contacts, rows, c, h, plan, motion):
     """Make a contact of the moment at which its bodies would have met one of the beginning of the step.
 
     They collided elsewhere before: from the beginning on arms can be followed whatever they do.
@@ -289,7 +288,7 @@ def _begin_with(masses, contacts, rows, c, h, plan):
     separation = max(separation, min(contacts.separation[c], 0.0))
     rows.gap[c] += separation - contacts.separation[c]
     contacts.separation[c], contacts.meets[c] = separation, 0.0
-    rows.K_nn[c] = normal_response(as_turned(masses, plan.inv_I), contacts, c)
+    rows.K_nn[c] = normal_response(motion.half_way, contacts, c)
 
 
 @inlined
@@ -297,5 +296,5 @@ def begin_where_struck(masses, contacts, rows, c, h, plan, now, motion):
     """Make a contact of the moment at which bodies would have met that were struck before one of now."""
     last = max(motion.time[contacts.body[c, 0]], motion.time[contacts.body[c, 1]])
     if last > 0.0 and contacts.meets[c] > 0.0 and rows.collision[c, 0] == 0.0:
-        _begin_with(masses, contacts, rows, c, h, plan)
+        _begin_with(masses, contacts, rows, c, h, plan, motion)
         now.smooth[c] = normal_velocity(plan.change, contacts, c)

@@ -11,7 +11,7 @@ Source: Bender & Schmitt 2006, section 3.2.
 import numpy as np
 
 from ..crew import FIRST, LEADER, SECOND, TASK, next_piece_in_turn, piece_done, pieces_of, put_up
-from ..dynamics.body_state import DYNAMIC, as_turned, turned_inverse
+from ..dynamics.body_state import DYNAMIC, turned_inverse
 from ..dynamics.contact_rows import add_parts, fill_rows, first_of_pair, soften, sum_momenta, to_world
 from ..dynamics.islands import build_islands
 from ..dynamics.motion import LEAST_TURN, WILD_TURN, is_driven, spin_steadily
@@ -149,7 +149,7 @@ def _group(
 
 @kernel
 def prepare_contacts(
-    kind, friction, masses, contacts, slots, places, count, pairs, multiply, softness, sink, h,
+    kind, friction, masses, half_way, contacts, slots, places, count, pairs, multiply, softness, sink, h,
     gravity_speed, ground_up, may_sleep, plan, islands, graph, solve, swept, rows, push, sums, parts,
     lasting_out, shares, board, thread,
 ):  # fmt: skip
@@ -157,6 +157,7 @@ def prepare_contacts(
 
     Args:
         friction: Of the bodies, shape (n, 2).
+        half_way: Masses of the bodies as they stand half way through the step: `inv_I` is written.
         slots, places: Pair of each contact, and its index among the pair's points.
         pairs: `stiffening` is brought up to date.
         softness: Compliance of a contact in units of its K_nn.
@@ -179,7 +180,7 @@ def prepare_contacts(
         The number of islands, to the leader.
     """
     n, island_count = kind.shape[0], np.int64(0)
-    row_pieces, half_way = pieces_of(count, CONTACTS_OF_PIECE), as_turned(masses, plan.inv_I)
+    row_pieces = pieces_of(count, CONTACTS_OF_PIECE)
     if thread == LEADER:
         board.number[SPINS] = 1.0 if _any_turns_far(h, plan.start) else 0.0
         note_moving(kind, masses, h, plan.mean, solve.last_mean, solve.moves)

@@ -56,10 +56,10 @@ def prepare(p: "ImpulsePipeline", h: float, count: int | Given = CONTACTS) -> Ke
     return KernelCall(
         "islands", prepare_contacts,
         (
-            p.model.kind, p.model.friction, p.masses, p.geometry, p.contacts.slot, p.contacts.place, count,
-            p.broad_phase.pairs, p.multiply, softness, sink(p, h), h, gravity_speed(p, h),
-            p.settings.shock_propagation, p.may_sleep, p.plan, p.islands, p.graph, p.solve, p.packed.parts,
-            p.rows, p.solve.impulse, p.sums, p.parts, p.lasting, p.shares,
+            p.model.kind, p.model.friction, p.masses, p.half_way, p.geometry, p.contacts.slot,
+            p.contacts.place, count, p.broad_phase.pairs, p.multiply, softness, sink(p, h), h,
+            gravity_speed(p, h), p.settings.shock_propagation, p.may_sleep, p.plan, p.islands, p.graph,
+            p.solve, p.packed.parts, p.rows, p.solve.impulse, p.sums, p.parts, p.lasting, p.shares,
         ),
         shared=not p.is_small,
     )  # fmt: skip
@@ -84,7 +84,7 @@ def find_impulses(p: "ImpulsePipeline", h: float, islands: int | Result = ISLAND
         KernelCall(
             "solve", solve_contacts,
             (
-                p.masses, p.geometry, p.rows, p.islands, islands, h, gravity_speed(p, h), p.tolerance,
+                p.half_way, p.geometry, p.rows, p.islands, islands, h, gravity_speed(p, h), p.tolerance,
                 accuracy, sink(p, h), p.settings.max_iterations, p.equilibrium, p.net, p.plan, p.solve,
                 p.packed, p.solve_report, p.end_velocity,
             ),

@@ -64,7 +64,7 @@ def test_struck_within_a_step(looks, angle):
     rng = np.random.default_rng(3)
     for _ in range(3):
         model, state, plan = planned(rng, angle)
-        motion = empty_motion(np.zeros((1, 6)), np.zeros((1, 6)))
+        motion = empty_motion(body_masses(model, state), np.zeros((1, 6)), np.zeros((1, 6)))
         first = then = Rotation.from_quat(state.q[0], scalar_first=True)
         L, moments, at = state.L[0].copy(), model.inertia[0], 0.0
         begin(plan, motion)
@@ -75,7 +75,7 @@ def test_struck_within_a_step(looks, angle):
             assert np.abs(H * (motion.velocity[0, 3:] + motion.beyond[0] + even - w)).max() < 1e-8
             if is_blow:
                 blow = 0.3 * np.linalg.norm(L) * rng.normal(size=3)
-                change = motion.inv_I[0].reshape(3, 3) @ blow
+                change = motion.colliding.inv_I[0].reshape(3, 3) @ blow
                 assert np.abs(H * (change - here.apply(here.inv().apply(blow) / moments))).max() < 1e-8
                 motion.velocity[0, 3:] += change
                 motion.offset[0, 3:] -= part * H * change

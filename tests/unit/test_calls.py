@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from topple import calls
 from topple.calls import Calls
-from topple.jit import RUNS_AS_PYTHON, call_address, kernel
+from topple.intrinsics import call_address
+from topple.jit import RUNS_AS_PYTHON, kernel
 from topple.kernel_entry import NO_ERROR
 
 framed = pytest.mark.skipif(RUNS_AS_PYTHON, reason="Python has no frames for kernels")
