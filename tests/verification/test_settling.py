@@ -242,7 +242,7 @@ def test_what_is_reported_as_settled_is_so_at_every_contact(monkeypatch, figure)
             return result
         change = np.zeros(p.contact_count)
         changes_by_another_update(
-            p.masses, p.geometry, p.rows, len(change), h, p.plan.mean, np.zeros(WIDTH), change
+            p.half_way, p.geometry, p.rows, len(change), h, p.plan.mean, np.zeros(WIDTH), change
         )
         unsettled.append(p.solve_report[UNSETTLED] > 0.0)
         if not unsettled[-1]:
