@@ -67,6 +67,7 @@ def weigh_each_in_turn(first, second, count):
 @pytest.mark.parametrize("is_counted", [True, False])
 def test_tables_are_what_they_are_in_python(is_counted, monkeypatch):
     monkeypatch.setattr(calls, "ENOUGH", 0)  # frames are made at the first call
+
     def tables():
         return outside(1.0, 0.5, is_counted), outside(3.0, 0.25, not is_counted)
 
