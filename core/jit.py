@@ -1,4 +1,4 @@
-"""The one importer of numba: compiler flags, and what is kept of compiled kernels."""
+"""The one importer of numba: compiler flags, the type of tables, and what is kept of compiled kernels."""
 
 import functools
 import hashlib
@@ -41,7 +41,7 @@ from numba.extending import (  # noqa: F401 (for lanes.py and intrinsics.py, too
     unbox,
 )
 from numba.np import arrayobj
-from numba.np.numpy_support import as_dtype  # noqa: F401
+from numba.np.numpy_support import as_dtype
 
 from .frame_entry import frame_entry
 from .kernel_folder import CACHE_FOLDER, source_hash
@@ -172,6 +172,9 @@ class Table(types.Type):
         """For what numba has as a tuple of this type."""
         self.as_tuple = as_tuple
         self.columns: dict[str, Any] = dict(zip(as_tuple.fields, as_tuple, strict=True))
+        for name, kind in self.columns.items():
+            if isinstance(kind, types.Number) and as_dtype(kind).itemsize != 8:
+                raise TypeError(f"{as_tuple.instance_class.__name__}.{name} is {kind}: give it 64 bits")
         # Names of functions are made of those of their arguments' types: all columns would make them long.
         of_columns = hashlib.sha256(as_tuple.name.encode()).hexdigest()[:12]
         super().__init__(f"{as_tuple.instance_class.__name__}.{of_columns}")

@@ -15,7 +15,6 @@ from ..collision.persistence import follow
 from ..crew import FIRST, LEADER, TASK, next_piece_in_turn, piece_done, put_up
 from ..jit import inlined, inner, kernel, merged
 from ..math3 import mat3, quat, vec3
-from ..tables import scratch_tables
 from .body_state import DYNAMIC, KINEMATIC, STATIC
 from .free_rotation import free_spin, spin_under_torque
 from .locked_rotation import is_locked, locked_spin, locked_velocity, restricted_inverse
@@ -74,7 +73,6 @@ class MotionPlan(NamedTuple):
         end of the step; no rows where a scene has no such forces. Of a body that turns far, WHOLE is set, and
         its angular mean is all that it turns by. See `impulse_forces`.
     driven: Mean angular velocity if they do so again, of bodies that turn far; zero of others.
-    inv_I: Inverse inertia as bodies stand half way through the step, once this is prepared: scratch.
     collided: Bodies that collide in the step, whose momentum is not that which they turned with before.
     due: Bodies to be planned next: all, unless only some were moved since.
     """
@@ -89,7 +87,6 @@ class MotionPlan(NamedTuple):
     lasts: np.ndarray  # (n,)
     drive: np.ndarray  # [m/s, rad/s, m/s, kg m^2/s, -] (n, 13) or (0, 13)
     driven: np.ndarray  # [rad/s] (n, 3)
-    inv_I: np.ndarray  # [1/(kg m^2)] (n, 9)
     collided: np.ndarray  # (n,)
     due: np.ndarray  # (n,)
 
@@ -98,10 +95,10 @@ def empty_plan(n: int, has_forces: bool = False) -> MotionPlan:
     """A plan for n bodies, in a scene that may have applied forces."""
     start, mean, change, end_minus_mean, push = (np.zeros((n, 6)) for _ in range(5))
     spin, driven = np.zeros((n, 3)), np.zeros((n, 3))
-    steady, lasts, (inv_I,) = np.ones(n, np.bool_), np.ones(n, np.bool_), scratch_tables(((n, 9), float))
+    steady, lasts = np.ones(n, np.bool_), np.ones(n, np.bool_)
     drive = np.zeros((n if has_forces else 0, 13))
     return MotionPlan(
-        start, mean, change, end_minus_mean, spin, push, steady, lasts, drive, driven, inv_I,
+        start, mean, change, end_minus_mean, spin, push, steady, lasts, drive, driven,
         collided=np.zeros(n, np.bool_), due=np.ones(n, np.bool_),
     )  # fmt: skip
 

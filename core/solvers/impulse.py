@@ -134,16 +134,16 @@ class ImpulsePipeline:
         self.broad_phase = BroadPhase(model, shapes, colliders, trees, state, mobile, apart)
         self.drive = Drive(forces, names, model, gravity, self.tolerance)
         self.plan = empty_plan(n, bool(self.drive))
-        self.half_way = self.masses._replace(inv_I=self.plan.inv_I)
         self.sensor, self.trace = sensor, new_trace(model.bound)
         self.scratch = [(make_scratch(shapes),) for _ in range(self.crew.threads)]
         self.guard = PassageGuard(model.kind, sensor, shapes, colliders, self.masses, self.scratch[LEADER][0])
         self.log = EventLog(names, colliders.body, settings.event_impulse)
         self.pressed = PressedPairs(names)
         self.released: list[int] = []  # in this look ahead
-        self.net, self.end_velocity, self.start_energy = scratch_tables(
-            ((n, 6), float), ((n, 6), float), ((n,), float)
+        self.net, self.end_velocity, self.start_energy, inv_I = scratch_tables(
+            ((n, 6), float), ((n, 6), float), ((n,), float), ((n, 9), float)
         )
+        self.half_way = self.masses._replace(inv_I=inv_I)  # as bodies stand half way through the step
         self.sums = self.net, self.end_velocity
         self.lasting, self.at_rest = np.ones(n, bool), np.zeros(n, bool)
         self.reach_by_thread, self.own_reach = np.zeros((self.crew.threads, n)), np.zeros(n)
@@ -182,9 +182,9 @@ class ImpulsePipeline:
     def rest(self) -> None:
         """Give back the memory that lasts no longer than a step."""
         release(
-            [self.net, self.geometry.normal, self.geometry.arm, self.plan.inv_I], self.packed, self.round,
-            self.packed.parts, self.packed.batches, self.packed.quiet, self.rows, self.solve, self.repair,
-            self.solve.newton, self.islands, self.graph, self.collisions, self.collisions.motion, self.past,
+            [self.net, self.geometry.normal, self.geometry.arm], self.packed, self.round, self.packed.parts,
+            self.packed.batches, self.packed.quiet, self.rows, self.solve, self.repair, self.solve.newton,
+            self.islands, self.graph, self.collisions, self.collisions.motion, self.past,
         )  # fmt: skip
         self.log.rest()
 

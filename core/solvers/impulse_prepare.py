@@ -40,19 +40,19 @@ def _any_turns_far(h, velocity):
 
 
 @inner
-def _stand_half_way(kind, masses, h, plan):
+def _stand_half_way(kind, masses, h, mean, half_way):
     """Note how bodies answer impulses as they stand half way through the step, as arms of contacts do.
 
     By how it stands at the beginning a rod that spins would be kept from rolling as if it pitched: half a
     step on its roll counts as some pitch, whose inertia is far larger.
     """
     for i in range(kind.shape[0]):
-        turn = h * plan.mean[i, 3], h * plan.mean[i, 4], h * plan.mean[i, 5]
+        turn = h * mean[i, 3], h * mean[i, 4], h * mean[i, 5]
         inverse = mat3.load(masses.inv_I, i)
         if kind[i] == DYNAMIC and LEAST_TURN**2 < vec3.dot(turn, turn) < WILD_TURN**2:
             inverse = turned_inverse(inverse, masses.lock_angular[i], vec3.scale(turn, 0.5))
         for k in range(9):
-            plan.inv_I[i, k] = inverse[k]
+            half_way.inv_I[i, k] = inverse[k]
 
 
 @inner
@@ -184,7 +184,7 @@ def prepare_contacts(
     if thread == LEADER:
         board.number[SPINS] = 1.0 if _any_turns_far(h, plan.start) else 0.0
         note_moving(kind, masses, h, plan.mean, solve.last_mean, solve.moves)
-        _stand_half_way(kind, masses, h, plan)
+        _stand_half_way(kind, masses, h, plan.mean, half_way)
         island_count = _group(
             kind, masses, contacts, count, ground_up, may_sleep, plan, islands, graph, solve, swept, rows,
             board, row_pieces,

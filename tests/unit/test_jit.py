@@ -84,4 +84,6 @@ def test_tables_are_what_they_are_in_python(is_counted, monkeypatch):
 def test_only_tables_of_the_core_are_handed_on_by_address():
     assert isinstance(typeof(outside(1.0, 0.5, True)), Table)
     assert not isinstance(typeof((np.zeros(1), 0.5)), Table)
+    with pytest.raises(TypeError, match=r"Outside\.factor is float32: give it 64 bits"):
+        typeof(outside(1.0, np.float32(0.5), True))
     assert typeof(outside(1.0, 0.5, True)) == typeof(outside(2.0, 0.25, False))
