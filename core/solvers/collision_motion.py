@@ -38,7 +38,7 @@ class CollisionMotion(NamedTuple):
 
 
 def empty_motion(half_way: Masses, velocity: np.ndarray, offset: np.ndarray) -> CollisionMotion:
-    """Scratch; `velocity` and `offset` (n, 6) are others' between collisions."""
+    """Scratch, but for `half_way`; `velocity` and `offset` (n, 6) are others' between collisions."""
     n = len(velocity)
     by_body, by_three = ((n,), float), ((n, 3), float)
     *scratch, inv_I = scratch_tables(by_body, by_body, by_three, by_three, ((n, 9), float))
