@@ -212,6 +212,8 @@ def compile_preparation() -> None:
     h = pipeline.settings.time_step
     pipeline.plan_motion(h)
     pipeline.prepare_contacts(h)
+    for call in stages.part_at_edges(pipeline, h, 0):
+        pipeline.runner.do(call)
 
 
 def compile_impulse() -> None:

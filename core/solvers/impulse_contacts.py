@@ -113,7 +113,9 @@ def turns_far(masses, contacts, c, h, velocity):
     for side in range(2):
         body = contacts.body[c, side]
         w = (velocity[body, 3], velocity[body, 4], velocity[body, 5])
-        if not vec3.dot(w, w) * h * h > FAR_TURN * FAR_TURN:
+        if not vec3.dot(w, w) * h * h > FAR_TURN * FAR_TURN or is_ball(
+            masses, body, contacts.rounding[c, side]
+        ):
             continue
         core = cores(contacts.arm_at_start, contacts.normal_at_start, contacts.rounding, c)[side]
         way = vec3.cross(without_roll(masses, body, w), core)

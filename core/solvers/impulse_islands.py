@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..crew import LEADER
-from ..dynamics.contact_rows import HEADROOM, PUSH, STIFFEST
+from ..dynamics.contact_rows import HEADROOM, PUSH, STIFFEST, add_impulse, to_world
 from ..jit import inlined, inner, kernel, merged
+from ..math3 import vec3
 from ..tables import scratch_tables
 from .impulse_contacts import bend, gap_rate
 from .impulse_newton import NewtonScratch, newton_scratch, solve_island
@@ -164,6 +165,16 @@ def _is_heap(islands, island, loops):
 
 
 @inner
+def _leave_acted(masses, contacts, rows, c, free):
+    """Leave with what is free of impulses that part of those of the last step which has acted: it stays."""
+    acted = rows.acted[c] / (1.0 - rows.acted[c])
+    p = to_world(contacts, c, vec3.scale(vec3.load(rows.before, c), acted))
+    for side in range(2):
+        arm = vec3.load(contacts.arm[c], side)
+        add_impulse(masses, contacts.body[c, side], arm, p, 1.0 - 2.0 * side, 1.0, free)
+
+
+@inner
 def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_speed, net, mean, solve):
     """Prepare every island, and hold those that are at rest.
 
@@ -190,6 +201,8 @@ def set_up_islands(masses, contacts, rows, islands, island_count, h, gravity_spe
         for i in range(first, last):
             c = islands.order[i]
             solve.gap[c] = rows.gap[c]
+            if rows.acted[c] > 0.0:
+                _leave_acted(masses, contacts, rows, c, solve.newton.free)
         solve.outcome[island] = OPEN
         if is_at_rest(masses, contacts, rows, islands, island, h, gravity_speed, mean, solve):
             solve.outcome[island] = DONE

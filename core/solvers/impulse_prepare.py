@@ -19,12 +19,14 @@ from ..jit import inner, kernel, merged
 from ..math3 import mat3, vec3
 from .impulse_arms import mean_arms, note_moving
 from .impulse_contacts import FAR_TURN, lasts, square_of_push, turns_far
+from .impulse_level import come_on
 from .impulse_rest import find_sleepers
 from .island_parts import SMALLEST, divide_island
 
-# Tasks on the board: rows are filled, impulses summed, then they act on bodies; contacts that are worth a
-# piece; and what the pieces have to know: whether any body turns far.
-ROWS, MOMENTA = FIRST, SECOND
+# Tasks on the board: rows are filled, impulses summed, they act on bodies, and what is level with what it
+# gets to comes on to that; contacts that are worth a piece; and what the pieces have to know: whether any
+# body turns far.
+ROWS, MOMENTA, BODIES = FIRST, SECOND, SECOND + 1
 CONTACTS_OF_PIECE = 256
 SPINS = 0
 
@@ -149,15 +151,16 @@ def _group(
 
 @kernel
 def prepare_contacts(
-    kind, friction, masses, half_way, contacts, slots, places, count, pairs, multiply, softness, sink, h,
-    gravity_speed, ground_up, may_sleep, plan, islands, graph, solve, swept, rows, push, sums, parts,
-    lasting_out, shares, board, thread,
+    kind, friction, masses, half_way, shapes, colliders, tolerance, contacts, slots, places, count, pairs,
+    multiply, softness, sink, h, gravity_speed, ground_up, may_sleep, plan, islands, graph, solve, swept,
+    rows, push, sums, parts, lasting_out, shares, board, thread,
 ):  # fmt: skip
     """Group the contacts by island, fill their rows, and let the impulses of the last step act.
 
     Args:
         friction: Of the bodies, shape (n, 2).
         half_way: Masses of the bodies as they stand half way through the step: `inv_I` is written.
+        tolerance: Penetration that does not count [m].
         slots, places: Pair of each contact, and its index among the pair's points.
         pairs: `stiffening` is brought up to date.
         softness: Compliance of a contact in units of its K_nn.
@@ -189,7 +192,7 @@ def prepare_contacts(
             kind, masses, contacts, count, ground_up, may_sleep, plan, islands, graph, solve, swept, rows,
             board, row_pieces,
         )  # fmt: skip
-    pieces = row_pieces, parts, shares
+    pieces = row_pieces, parts, shares, row_pieces
     piece = next_piece_in_turn(board, thread, pieces)
     while piece >= 0:
         spins = board.number[SPINS] > 0.0
@@ -206,10 +209,18 @@ def prepare_contacts(
         elif board.word[TASK] == MOMENTA:
             first, last = count * piece // parts, count * (piece + 1) // parts
             sum_momenta(contacts, rows, first, last, push, sums[piece])
-        else:
+        elif board.word[TASK] == BODIES:
             _warm_start(
                 kind, half_way, contacts, rows, count, n * piece // shares, n * (piece + 1) // shares, h,
                 gravity_speed, spins, parts, plan, sums, lasting_out,
+            )  # fmt: skip
+        else:
+            first = first_of_pair(slots, count * piece // row_pieces, count)
+            last = first_of_pair(slots, count * (piece + 1) // row_pieces, count)
+            fall = 0.5 * gravity_speed * h
+            come_on(
+                half_way, shapes, colliders, pairs, contacts, slots, first, last, h, tolerance, fall,
+                plan.mean, rows,
             )  # fmt: skip
         piece_done(board)
         piece = next_piece_in_turn(board, thread, pieces)

@@ -11,12 +11,15 @@ from ..collision.narrow_phase import detect_contacts
 from ..collision.persistence import CARRIED, CARRIED_IN_STEP, store_impulses
 from ..dynamics.kinematic import head_along_paths, list_touched, put_on_paths
 from ..dynamics.motion import plan_motion
+from ..geometry.shape_table import SPHERE
 from ..sequence import ALWAYS, NEGATIVE, NEVER, NOT_ZERO, Given, KernelCall, Result
 from .contact_events import list_events
 from .impulse_collisions import resolve_collisions
+from .impulse_edges import leave_faces
 from .impulse_energy import end_spent_climbs, hold_energy
 from .impulse_guard import list_fast_pairs
 from .impulse_islands import NEWTON_ACCURACY, solve_contacts
+from .impulse_meeting import REST_STEPS
 from .impulse_motion import advance_bodies
 from .impulse_prepare import prepare_contacts
 from .impulse_progress import end_step
@@ -56,7 +59,8 @@ def prepare(p: "ImpulsePipeline", h: float, count: int | Given = CONTACTS) -> Ke
     return KernelCall(
         "islands", prepare_contacts,
         (
-            p.model.kind, p.model.friction, p.masses, p.half_way, p.geometry, p.contacts.slot,
+            p.model.kind, p.model.friction, p.masses, p.half_way, p.shapes, p.colliders, p.tolerance,
+            p.geometry, p.contacts.slot,
             p.contacts.place, count, p.broad_phase.pairs, p.multiply, softness, sink(p, h), h,
             gravity_speed(p, h), p.settings.shock_propagation, p.may_sleep, p.plan, p.islands, p.graph,
             p.solve, p.packed.parts, p.rows, p.solve.impulse, p.sums, p.parts, p.lasting, p.shares,
@@ -65,10 +69,26 @@ def prepare(p: "ImpulsePipeline", h: float, count: int | Given = CONTACTS) -> Ke
     )  # fmt: skip
 
 
+def part_at_edges(p: "ImpulsePipeline", h: float, count: int | Given = CONTACTS) -> Calls:
+    """Let balls that get beyond the edge of a face leave it there, if there are any balls."""
+    arguments = (
+        p.model.kind, p.half_way, p.state.R, p.shapes, p.colliders, p.broad_phase.pairs, p.geometry,
+        p.contacts.slot, count, h, p.tolerance, REST_STEPS * slow_speed(p, h), p.graph, p.lasting,
+        p.rows, p.plan,
+    )  # fmt: skip
+    return [KernelCall("islands", leave_faces, arguments)] if (p.shapes.kind == SPHERE).any() else []
+
+
+def slow_speed(p: "ImpulsePipeline", h: float) -> float:
+    """What gravity adds to a velocity in a step [m/s], or what is slow where there is none.
+
+    Where there is no gravity what is slower than a tenth of the tolerance in a step is touching.
+    """
+    return max(gravity_speed(p, h), 0.1 * p.tolerance / h)
+
+
 def find_impulses(p: "ImpulsePipeline", h: float, islands: int | Result = ISLANDS) -> Calls:
     """Find the impulses at all contacts in the coming step: collisions, then contacts."""
-    # Where there is no gravity what is slower than a tenth of the tolerance in a step is touching.
-    speed = max(gravity_speed(p, h), 0.1 * p.tolerance / h)
     accuracy = NEWTON_ACCURACY * p.tolerance / h
     if p.gravity_size > 0.0:
         accuracy = min(accuracy, 0.5 * REST_FORCE * gravity_speed(p, h))
@@ -77,7 +97,7 @@ def find_impulses(p: "ImpulsePipeline", h: float, islands: int | Result = ISLAND
             "solve", resolve_collisions,
             (
                 p.model, p.state, p.surfaces, p.masses, p.plan, p.geometry, p.rows, p.islands, islands, h,
-                speed, p.lasting, p.graph, p.round, p.collisions,
+                slow_speed(p, h), p.lasting, p.graph, p.round, p.collisions,
             ),
             shared=not p.is_small,
         ),
@@ -162,6 +182,7 @@ def of_a_step(p: "ImpulsePipeline", h: float) -> Calls:
     """The stages of a step whose contacts are known."""
     return [
         prepare(p, h),
+        *part_at_edges(p, h),
         *find_impulses(p, h),
         *stop_early(p, h),
         *move(p, h),

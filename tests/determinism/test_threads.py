@@ -17,9 +17,15 @@ from topple import crew, sequence
 from topple.jit import inner, kernel
 
 STEP = 1.0 / 240.0
-DIVIDED = {"detect_contacts", "resolve_collisions", "solve_contacts", "list_events"}
+DIVIDED = {
+    "prepare_contacts",
+    "detect_contacts",
+    "resolve_collisions",
+    "solve_contacts",
+    "list_events",
+}
 # Of which bodies are divided, in the end, into as many parts as there are threads.
-BY_BODIES = {"plan_motion", "prepare_contacts", "advance_bodies"}
+BY_BODIES = {"plan_motion", "advance_bodies"}
 compiled = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="one thread in this mode")
 
 

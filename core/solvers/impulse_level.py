@@ -1,0 +1,146 @@
+"""Bodies that get over an edge that is level with what they slide on, as at the seam of two tiles.
+
+What slides on a tile sinks into it by next to nothing, and by as little it would run against the side of the
+next one, which is as high. Before it gets there both sides are apart in the direction in which it slides, and
+the contact points lie on the upper edge of the tile ahead. Where the body is no lower than that, but for
+penetration that does not count, until it gets there, it is the face behind the edge that it comes on to.
+"""
+
+from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B
+from ..collision.separating_plane import FACE_A, FACE_B
+from ..dynamics.contact_rows import normal_response, normal_velocity, relative_velocity
+from ..geometry.shape_table import HULL, PLANE
+from ..geometry.support import support_feature
+from ..jit import inlined, inner
+from ..math3 import mat3, vec3
+
+SIDE = 0.9  # cosine of the angle from which on two faces are not the same side of a body
+
+
+@inlined
+def _closes(contacts, rows, c, h, velocity):
+    """Whether contact `c` closes in the step that is open and presses nothing yet, and is of sharp bodies."""
+    if contacts.carried[c] or rows.impulse[c, 0] > 0.0 or contacts.separation[c] <= 0.0 or rows.kept[c]:
+        return False
+    if contacts.rounding[c, 0] + contacts.rounding[c, 1] > 0.0:
+        return False
+    return contacts.separation[c] + h * normal_velocity(velocity, contacts, c) < 0.0
+
+
+@inlined
+def _time_to_meet(contacts, rows, first, last, h, velocity):
+    """When the first of a pair's contacts closes [s]; `h` where any presses or is closed by now."""
+    time = h
+    for c in range(first, last):
+        if rows.impulse[c, 0] > 0.0 or contacts.separation[c] <= 0.0:
+            return h
+        closing = -normal_velocity(velocity, contacts, c)
+        if closing * time > contacts.separation[c]:
+            time = contacts.separation[c] / closing
+    return time
+
+
+@inlined
+def _height(masses, shapes, shape, body, seen_from, m):
+    """Where the lowest point of a body is along a direction, seen from the centre of mass of another [m]."""
+    R = mat3.load(masses.R, body)
+    _, lowest = support_feature(shapes, shape, mat3.transform_transposed(R, vec3.scale(m, -1.0)))
+    apart = vec3.subtract(vec3.load(masses.c, body), vec3.load(masses.c, seen_from))
+    return vec3.dot(m, vec3.add(apart, mat3.transform(R, lowest))) - shapes.radius[shape]
+
+
+@inner
+def _turn_on(masses, contacts, rows, first, last, side, m, distance):
+    """Have a pair's contacts be with the face m . x = distance of the body of one side instead."""
+    sign = 2.0 * side - 1.0  # the normal is from b to a
+    for c in range(first, last):
+        other, body = contacts.body[c, 1 - side], contacts.body[c, side]
+        for k in range(3):
+            contacts.normal[c, k] = contacts.normal_at_start[c, k] = sign * m[k]
+        apart = vec3.subtract(vec3.load(masses.c, other), vec3.load(masses.c, body))
+        height = vec3.dot(m, vec3.add(apart, vec3.load(contacts.arm_at_start[c], 1 - side))) - distance
+        rows.gap[c] += height - contacts.separation[c]
+        contacts.separation[c], contacts.meets[c] = height, 0.0
+        contacts.carrier[c] = CARRIED_BY_A if side == 0 else CARRIED_BY_B
+        response = normal_response(masses, contacts, c)
+        rows.compliance[c] *= response / rows.K_nn[c]
+        rows.K_nn[c] = response
+        rows.slot[c] = contacts.look[c] = -1  # neither is that of the point found any longer
+
+
+@inner
+def _level_face(
+    masses, shapes, colliders, collider, contacts, first, side, time, tolerance, fall, velocity
+):  # fmt: skip
+    """(face, its normal, distance): the face of the body of one side that the other is about to come on to.
+
+    The face is -1 where there is none.
+    """
+    body, other = contacts.body[first, side], contacts.body[first, 1 - side]
+    shape = colliders.shape[collider[side]]
+    n = vec3.scale(vec3.load(contacts.normal_at_start, first), 2.0 * side - 1.0)
+    shape_of_other = colliders.shape[collider[1 - side]]
+    if shapes.kind[shape] != HULL or shapes.kind[shape_of_other] == PLANE:  # above which nothing is
+        return -1, n, 0.0
+    R, u = mat3.load(masses.R, body), relative_velocity(velocity, contacts, first)
+    n_local = mat3.transform_transposed(R, n)
+    point = mat3.transform_transposed(R, vec3.load(contacts.arm_at_start[first], side))
+    near = tolerance + (fall if contacts.meets[first] > 0.0 else 0.0)
+    for f in range(shapes.face_start[shape], shapes.face_start[shape + 1]):
+        normal, distance = vec3.load(shapes.face_normal, f), shapes.face_distance[f]
+        if vec3.dot(normal, point) < distance - near or vec3.dot(normal, n_local) > SIDE:
+            continue
+        m = mat3.transform(R, normal)
+        rises = (2.0 * side - 1.0) * vec3.dot(m, u) * time
+        height = _height(masses, shapes, shape_of_other, other, body, m)
+        if min(height, height + rises) >= distance - tolerance:
+            return f, m, distance
+    return -1, n, 0.0
+
+
+@inner
+def _come_on_pair(
+    masses, shapes, colliders, pairs, contacts, slot, first, last, h, tolerance, fall, velocity, rows
+):  # fmt: skip
+    """Do what `come_on` does to the contacts of one pair."""
+    time, collider = _time_to_meet(contacts, rows, first, last, h, velocity), pairs.collider[slot]
+    for side in range(2 if time < h else 0):
+        face, m, distance = _level_face(
+            masses, shapes, colliders, collider, contacts, first, side, time, tolerance, fall, velocity
+        )  # fmt: skip
+        if face >= 0:
+            _turn_on(masses, contacts, rows, first, last, side, m, distance)
+            # Where it is over the edge, that face is where the next look at the pair begins.
+            witness, sign = pairs.witness[slot], 2.0 * side - 1.0
+            witness[0], witness[1], witness[2] = (FACE_A, face, -1) if side == 0 else (FACE_B, -1, face)
+            for k in range(3):
+                pairs.axis[slot, k] = sign * m[k]
+            return
+
+
+@inner
+def come_on(
+    masses, shapes, colliders, pairs, contacts, slots, first, last, h, tolerance, fall, velocity, rows
+):
+    """Have bodies that get to the edge of a face come on to that, if they are level with it.
+
+    Args:
+        slots: Pair of each contact.
+        first, last: Contacts, whole pairs.
+        tolerance: Penetration that does not count [m].
+        fall: How far bodies fall freely in a step: points of pairs that meet only then are as far off [m].
+        velocity: Mean velocities of the bodies in the coming step, (bodies, 6).
+        rows: Brought up to date with what is written to `contacts`.
+    """
+    done = first
+    for c in range(first, last):
+        if c >= done and _closes(contacts, rows, c, h, velocity):
+            begin, done = c, c + 1
+            while begin > first and slots[begin - 1] == slots[c]:
+                begin -= 1
+            while done < last and slots[done] == slots[c]:
+                done += 1
+            _come_on_pair(
+                masses, shapes, colliders, pairs, contacts, slots[c], begin, done, h, tolerance, fall,
+                velocity, rows,
+            )  # fmt: skip
