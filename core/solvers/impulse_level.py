@@ -49,6 +49,14 @@ def _height(masses, shapes, shape, body, seen_from, m):
     return vec3.dot(m, vec3.add(apart, mat3.transform(R, lowest))) - shapes.radius[shape]
 
 
+@inlined
+def _tilting(masses, velocity, body, other, m):
+    """How much faster than one of its points any of `other` can come down along m as it turns [m/s]."""
+    (_, w), (_, w_other) = vec3.load_pair(velocity[body]), vec3.load_pair(velocity[other])
+    w = vec3.subtract(w_other, w)
+    return 2.0 * masses.bound[other] * vec3.norm(vec3.subtract(w, vec3.scale(m, vec3.dot(m, w))))
+
+
 @inner
 def _turn_on(masses, contacts, rows, first, last, side, m, distance):
     """Have a pair's contacts be with the face m . x = distance of the body of one side instead."""
@@ -91,7 +99,7 @@ def _level_face(
         if vec3.dot(normal, point) < distance - near or vec3.dot(normal, n_local) > SIDE:
             continue
         m = mat3.transform(R, normal)
-        rises = (2.0 * side - 1.0) * vec3.dot(m, u) * time
+        rises = ((2.0 * side - 1.0) * vec3.dot(m, u) - _tilting(masses, velocity, body, other, m)) * time
         height = _height(masses, shapes, shape_of_other, other, body, m)
         if min(height, height + rises) >= distance - tolerance:
             return f, m, distance
