@@ -8,11 +8,11 @@ penetration that does not count, until it gets there, it is the face behind the 
 
 from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B
 from ..collision.separating_plane import FACE_A, FACE_B
-from ..dynamics.contact_rows import normal_response, normal_velocity, relative_velocity
+from ..dynamics.contact_rows import normal_response, normal_velocity
 from ..geometry.shape_table import HULL, PLANE
 from ..geometry.support import support_feature
 from ..jit import inlined, inner
-from ..math3 import mat3, vec3
+from ..math3 import mat3, quat, vec3
 
 SIDE = 0.9  # cosine of the angle from which on two faces are not the same side of a body
 
@@ -40,21 +40,30 @@ def _time_to_meet(contacts, rows, first, last, h, velocity):
     return time
 
 
-@inlined
-def _height(masses, shapes, shape, body, seen_from, m):
-    """Where the lowest point of a body is along a direction, seen from the centre of mass of another [m]."""
-    R = mat3.load(masses.R, body)
-    _, lowest = support_feature(shapes, shape, mat3.transform_transposed(R, vec3.scale(m, -1.0)))
+@inner
+def _height(masses, shapes, shape, body, seen_from, m, time, velocity):
+    """Where the lowest point of a body is along a direction that another carries, at a time in the step [m].
+
+    Seen from the centre of mass of the other; both go on evenly.
+
+    Args:
+        m: The direction at first.
+    """
+    (v, w), (v_other, w_other) = vec3.load_pair(velocity[body]), vec3.load_pair(velocity[seen_from])
+    m = quat.rotate(quat.exp(vec3.scale(w_other, time)), m)
+    turned_back = quat.rotate(quat.exp(vec3.scale(w, -time)), m)
+    down = mat3.transform_transposed(mat3.load(masses.R, body), vec3.scale(turned_back, -1.0))
+    _, lowest = support_feature(shapes, shape, down)
     apart = vec3.subtract(vec3.load(masses.c, body), vec3.load(masses.c, seen_from))
-    return vec3.dot(m, vec3.add(apart, mat3.transform(R, lowest))) - shapes.radius[shape]
+    apart = vec3.add(apart, vec3.scale(vec3.subtract(v, v_other), time))
+    return vec3.dot(m, apart) - vec3.dot(down, lowest) - shapes.radius[shape]
 
 
 @inlined
-def _tilting(masses, velocity, body, other, m):
-    """How much faster than one of its points any of `other` can come down along m as it turns [m/s]."""
-    (_, w), (_, w_other) = vec3.load_pair(velocity[body]), vec3.load_pair(velocity[other])
-    w = vec3.subtract(w_other, w)
-    return 2.0 * masses.bound[other] * vec3.norm(vec3.subtract(w, vec3.scale(m, vec3.dot(m, w))))
+def _turns_far(masses, velocity, body, time, tolerance):
+    """Whether a body turns by so much that points of it go round by more than the tolerance."""
+    w = velocity[body, 3], velocity[body, 4], velocity[body, 5]
+    return vec3.dot(w, w) * time * time * masses.bound[body] > 8.0 * tolerance
 
 
 @inner
@@ -90,7 +99,11 @@ def _level_face(
     shape_of_other = colliders.shape[collider[1 - side]]
     if shapes.kind[shape] != HULL or shapes.kind[shape_of_other] == PLANE:  # above which nothing is
         return -1, n, 0.0
-    R, u = mat3.load(masses.R, body), relative_velocity(velocity, contacts, first)
+    if _turns_far(masses, velocity, body, time, tolerance) or _turns_far(
+        masses, velocity, other, time, tolerance
+    ):
+        return -1, n, 0.0
+    R = mat3.load(masses.R, body)
     n_local = mat3.transform_transposed(R, n)
     point = mat3.transform_transposed(R, vec3.load(contacts.arm_at_start[first], side))
     near = tolerance + (fall if contacts.meets[first] > 0.0 else 0.0)
@@ -99,9 +112,9 @@ def _level_face(
         if vec3.dot(normal, point) < distance - near or vec3.dot(normal, n_local) > SIDE:
             continue
         m = mat3.transform(R, normal)
-        rises = ((2.0 * side - 1.0) * vec3.dot(m, u) - _tilting(masses, velocity, body, other, m)) * time
-        height = _height(masses, shapes, shape_of_other, other, body, m)
-        if min(height, height + rises) >= distance - tolerance:
+        first_height = _height(masses, shapes, shape_of_other, other, body, m, 0.0, velocity)
+        height = _height(masses, shapes, shape_of_other, other, body, m, time, velocity)
+        if min(first_height, height) >= distance - tolerance:
             return f, m, distance
     return -1, n, 0.0
 
