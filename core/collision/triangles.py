@@ -345,8 +345,9 @@ def collide_triangle(
     separation, p_a = height, lowest
     is_own, shallow = True, -SHALLOW * shapes.bound[sa]
     least = shallow
-    # Deep below it lies what is beyond the triangle, too: a large body whose centre is behind its plane.
-    if room < max(-height, 0.0) or height < shallow:
+    # Deep below it lies what is beyond the triangle, too: a large body whose centre is behind its plane. With
+    # an infinite margin nothing tells on which side a body is that reaches below.
+    if room < max(-height, 0.0) or height < (shallow if margin < 1e300 else 0.0):
         apart, n, core = separate_cores(
             shapes, sa, ra, p_ba, sb, rb, (axis[0], axis[1], axis[2]), normal, size, witness, simplex,
             polytope,

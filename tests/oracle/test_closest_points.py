@@ -15,6 +15,7 @@ from scipy.spatial.transform import Rotation
 from topple.verification_solids import PlacedSolids, Solid, smallest_overlap
 
 SHAPES = ["sphere", "box", "capsule", "cylinder", "cone", "hull", "plate"]
+AT_HOME = (np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
 PAIRS = list(itertools.combinations_with_replacement(SHAPES, 2))
 
 
@@ -66,6 +67,44 @@ def test_swapped_shapes_give_the_same(one, other):
         assert swapped.separation == pytest.approx(found.separation, abs=2e-9)
         if found.separation > 1e-3:  # where they overlap the deepest direction need not be unique
             np.testing.assert_allclose(swapped.normal, -found.normal, atol=1e-4)
+
+
+def as_triangle(corners):
+    """A single triangle with both of its sides, for the search and for the kernels."""
+    normal = np.cross(corners[1] - corners[0], corners[2] - corners[0])
+    normal /= np.linalg.norm(normal)
+    faces = np.stack([normal, -normal])
+    solid = Solid(
+        corners, faces, faces @ corners[0], np.stack([corners, np.roll(corners, -1, axis=0)], axis=1)
+    )
+    return solid, topple.Mesh(corners, [[0, 1, 2]], two_sided=True)
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_triangle(kind):
+    """The same of a surface."""
+    rng = np.random.default_rng(SHAPES.index(kind))
+    triangle, sheet = as_triangle(np.array([[0.0, 0.0, 0.0], [1.0, 0.1, 0.0], [0.2, 0.9, 0.0]]))
+    for _ in range(10):
+        shape, pose = random_shape(kind, rng), random_pose(rng, 1.2)
+        found = topple.closest_points(shape, pose, sheet, AT_HOME)
+        a, _ = placed((shape, shape), (pose, pose))
+        assert found.separation == pytest.approx(-smallest_overlap(a, triangle)[0], abs=1e-6)
+
+
+def test_tip_over_the_border_of_a_triangle():
+    """A body that hangs over the border by its tip, as over a ridge, most of it below: not deep in it."""
+    rng = np.random.default_rng(5)
+    triangle, sheet = as_triangle(np.array([[0.0, 1.0, 0.0], [-2.0, 0.0, 0.0], [0.0, -1.0, 0.0]]))
+    for _ in range(20):
+        tip = np.array([rng.uniform(-0.05, -0.02), 0.0, rng.uniform(0.001, 0.004)])
+        down = rng.uniform(0.2, 1.0, 12) * np.arctan(-tip[2] / tip[0])  # it comes by above the border
+        far = np.stack([np.cos(down), rng.uniform(-0.2, 0.2, 12), -np.sin(down)], axis=1)
+        wedge = topple.ConvexHull(np.concatenate([[tip], tip + far * rng.uniform(0.6, 1.0, (12, 1))]))
+        found = topple.closest_points(wedge, AT_HOME, sheet, AT_HOME)
+        a, _ = placed((wedge, wedge), (AT_HOME, AT_HOME))
+        assert found.separation == pytest.approx(-smallest_overlap(a, triangle)[0], abs=1e-6)
+        assert found.separation > 0.0
 
 
 @pytest.mark.parametrize("kind", SHAPES)
