@@ -51,6 +51,8 @@ def _edge_count(shapes, s):
 def _reverify(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size):
     """Try a witness.
 
+    As deep as a solver may leave them a plane is kept even where another one would be by a little less.
+
     Returns:
         (state, separation, normal, p_a): FAILED; APART, by more than `margin`; ON_FACE, whose plane may hold;
         or ON_EDGES, whose plane holds, p_a being the closest point of a.
@@ -63,7 +65,7 @@ def _reverify(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size):
         separation, n, p_a = face_of_a(shapes, ra, p_ba, sb, rb, feature_a)
     elif kind == EDGES:
         valid, separation, n, p_a, _p_b = edge_pair(shapes, sa, ra, p_ba, sb, rb, feature_a, feature_b, axis)
-        if not valid:
+        if not valid or separation <= -DEEP * size:
             return FAILED, 0.0, zero, zero
         return (APART if separation > margin else ON_EDGES), separation, n, p_a
     elif kind == DIRECTION:
@@ -73,7 +75,6 @@ def _reverify(shapes, sa, ra, p_ba, sb, rb, witness, axis, margin, size):
         return FAILED, 0.0, zero, zero
     if separation > margin:
         return APART, separation, n, zero
-    # As deep as a solver may leave them a plane is kept even where another one would be by a little less.
     return (ON_FACE if separation > -DEEP * size else FAILED), separation, n, p_a
 
 

@@ -17,8 +17,9 @@ from ..geometry.shape_table import CAPSULE, DISCS, HULL
 from ..geometry.support import support_point
 from ..jit import inlined, inner
 from ..math3 import mat3, vec3
+from .features import clip_features, load_feature
 from .manifold import CLIP_COSINE, CUT, add_candidate, add_deepest, note_deepest
-from .round_shapes import clip_features, load_feature, separate_cores
+from .round_shapes import separate_cores
 from .separating_plane import FACE_B, NO_WITNESS
 
 LEAN_TOLERANCE = 1e-4  # [rad] sides that bend less are flat: more than coordinates of 32 bits make of it
@@ -391,7 +392,7 @@ def collide_triangle(
         manifold.beside[0] = _beside(count_a, n, vec3.add(p_a, vec3.scale(n, rounding[0])), manifold)
     count_b = _load_triangle(shapes, sb, rb, n, cosine, manifold)
     discs = shapes.kind[sa] == DISCS, np.bool_(False)
-    clip_features(count_a, count_b, discs, n, rounding, margin, manifold)
+    clip_features(count_a, count_b, discs, np.bool_(False), n, rounding, margin, manifold)
     if count_b == 3:
         _drop_inner_points(shapes, sb, rb, size, manifold)
     if margin < 1e300:

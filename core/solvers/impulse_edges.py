@@ -22,10 +22,9 @@ from ..jit import inlined, inner, kernel
 from ..math3 import mat3, vec3
 from .impulse_collisions import MOST_ACTED
 from .impulse_contacts import is_ball
+from .impulse_level import LEVEL, NOT_YET
 
-LEVEL = 1.0 - 1e-9  # cosine of the angle between a face and what lies flat on it
 STILL = 1e-5  # of its radius: what moves by less in a step gets past nothing
-NOT_YET = 1.0 + 1e-6  # so much more than what closes in a step does not
 ON_EDGE = 1e-6  # of a hull's size: how far from a face a point is on it
 
 

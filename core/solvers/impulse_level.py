@@ -4,25 +4,32 @@ What slides on a tile sinks into it by next to nothing, and by as little it woul
 next one, which is as high. Before it gets there both sides are apart in the direction in which it slides, and
 the contact points lie on the upper edge of the tile ahead. Where the body is no lower than that, but for
 penetration that does not count, until it gets there, it is the face behind the edge that it comes on to.
+
+What rolls on a tile gets nearer to the edge of the next one without running against it: the contact's normal
+leans back, and turns upright as the body gets there. Such contacts do not close in the step.
 """
 
 from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B
 from ..collision.separating_plane import FACE_A, FACE_B
 from ..dynamics.contact_rows import normal_response, normal_velocity
-from ..geometry.shape_table import HULL, PLANE
+from ..geometry.shape_table import CAPSULE, DISCS, HULL, PLANE, SPHERE
 from ..geometry.support import support_feature
 from ..jit import inlined, inner
 from ..math3 import mat3, quat, vec3
+from .impulse_contacts import is_ball, without_roll
 
 SIDE = 0.9  # cosine of the angle from which on two faces are not the same side of a body
+LEVEL = 1.0 - 1e-9  # and of that between a face and what lies flat on it
+# How much farther than a free body the end of a disc falls that was borne at two, where one of these is gone:
+# g - f + f r^2 / k^2 with the load f = g / 2 and the inertia k^2 = r^2 / 4.
+FALL_OF_END = 2.5
+NOT_YET = 1.0 + 1e-6  # so much more than what closes in a step does not
 
 
 @inlined
 def _closes(contacts, rows, c, h, velocity):
-    """Whether contact `c` closes in the step that is open and presses nothing yet, and is of sharp bodies."""
+    """Whether contact `c` closes in the step that is open and presses nothing yet."""
     if contacts.carried[c] or rows.impulse[c, 0] > 0.0 or contacts.separation[c] <= 0.0 or rows.kept[c]:
-        return False
-    if contacts.rounding[c, 0] + contacts.rounding[c, 1] > 0.0:
         return False
     return contacts.separation[c] + h * normal_velocity(velocity, contacts, c) < 0.0
 
@@ -59,11 +66,16 @@ def _height(masses, shapes, shape, body, seen_from, m, time, velocity):
     return vec3.dot(m, apart) - vec3.dot(down, lowest) - shapes.radius[shape]
 
 
-@inlined
-def _turns_far(masses, velocity, body, time, tolerance):
-    """Whether a body turns by so much that points of it go round by more than the tolerance."""
-    w = velocity[body, 3], velocity[body, 4], velocity[body, 5]
-    return vec3.dot(w, w) * time * time * masses.bound[body] > 8.0 * tolerance
+@inner
+def _turn_far(masses, contacts, c, time, tolerance, velocity):
+    """Whether a body of contact `c` turns so far that points of it go round by more than the tolerance."""
+    for side in range(2):
+        body = contacts.body[c, side]
+        w = without_roll(masses, body, (velocity[body, 3], velocity[body, 4], velocity[body, 5]))
+        far = vec3.dot(w, w) * time * time * masses.bound[body] > 8.0 * tolerance
+        if far and not is_ball(masses, body, contacts.rounding[c, side]):
+            return True
+    return False
 
 
 @inner
@@ -85,38 +97,69 @@ def _turn_on(masses, contacts, rows, first, last, side, m, distance):
         rows.slot[c] = contacts.look[c] = -1  # neither is that of the point found any longer
 
 
+@inlined
+def _rolls(masses, shapes, shape, body, m):
+    """Whether a shape rolls on a plane with the normal m, which what it touches it with turns along."""
+    if shapes.kind[shape] != DISCS:
+        return shapes.kind[shape] in (CAPSULE, SPHERE)
+    axis = mat3.transform(mat3.load(masses.R, body), vec3.load(shapes.axis, shape))
+    return abs(vec3.dot(axis, m)) < SIDE
+
+
+@inner
+def _stays_over(
+    masses, shapes, shape, contacts, c, side, m, distance, until, tolerance, sinks, velocity
+):  # fmt: skip
+    """Whether a body stays over a face of the other one, m . x = distance, up to a time in the step.
+
+    Args:
+        c: Contact of the two.
+        side: Whose the face is; `shape` is of the body on the other side.
+        sinks: How far the body may be planned to sink in: what bears it is still to be found [m].
+    """
+    body, other = contacts.body[c, side], contacts.body[c, 1 - side]
+    if _turn_far(masses, contacts, c, until, tolerance, velocity):
+        return False
+    height = _height(masses, shapes, shape, other, body, m, 0.0, velocity)
+    if height < distance - tolerance:
+        return False
+    height = _height(masses, shapes, shape, other, body, m, until, velocity)
+    return height >= distance - tolerance - sinks
+
+
 @inner
 def _level_face(
-    masses, shapes, colliders, collider, contacts, first, side, time, tolerance, fall, velocity
+    masses, shapes, colliders, collider, contacts, first, last, side, time, h, tolerance, fall, velocity
 ):  # fmt: skip
-    """(face, its normal, distance): the face of the body of one side that the other is about to come on to.
+    """The face of the body of one side that the other is about to come on to.
 
-    The face is -1 where there is none.
+    Returns:
+        (face, its normal, distance, whether the other rolls on it); the face is -1 where there is none.
     """
     body, other = contacts.body[first, side], contacts.body[first, 1 - side]
     shape = colliders.shape[collider[side]]
     n = vec3.scale(vec3.load(contacts.normal_at_start, first), 2.0 * side - 1.0)
     shape_of_other = colliders.shape[collider[1 - side]]
     if shapes.kind[shape] != HULL or shapes.kind[shape_of_other] == PLANE:  # above which nothing is
-        return -1, n, 0.0
-    if _turns_far(masses, velocity, body, time, tolerance) or _turns_far(
-        masses, velocity, other, time, tolerance
-    ):
-        return -1, n, 0.0
+        return -1, n, 0.0, False
     R = mat3.load(masses.R, body)
     n_local = mat3.transform_transposed(R, n)
-    point = mat3.transform_transposed(R, vec3.load(contacts.arm_at_start[first], side))
     near = tolerance + (fall if contacts.meets[first] > 0.0 else 0.0)
-    for f in range(shapes.face_start[shape], shapes.face_start[shape + 1]):
-        normal, distance = vec3.load(shapes.face_normal, f), shapes.face_distance[f]
-        if vec3.dot(normal, point) < distance - near or vec3.dot(normal, n_local) > SIDE:
-            continue
-        m = mat3.transform(R, normal)
-        first_height = _height(masses, shapes, shape_of_other, other, body, m, 0.0, velocity)
-        height = _height(masses, shapes, shape_of_other, other, body, m, time, velocity)
-        if min(first_height, height) >= distance - tolerance:
-            return f, m, distance
-    return -1, n, 0.0
+    for c in range(first, last):
+        point = mat3.transform_transposed(R, vec3.load(contacts.arm_at_start[c], side))
+        for f in range(shapes.face_start[shape], shapes.face_start[shape + 1]):
+            normal, distance = vec3.load(shapes.face_normal, f), shapes.face_distance[f]
+            if vec3.dot(normal, point) < distance - near:
+                continue
+            m = mat3.transform(R, normal)
+            rolls = _rolls(masses, shapes, shape_of_other, other, m)
+            until, same = (h, LEVEL) if rolls else (time, SIDE)
+            if vec3.dot(normal, n_local) <= same and _stays_over(
+                masses, shapes, shape_of_other, contacts, first, side, m, distance, until, tolerance,
+                0.0 if rolls else FALL_OF_END * fall, velocity,
+            ):  # fmt: skip
+                return f, m, distance, rolls
+    return -1, n, 0.0, False
 
 
 @inner
@@ -126,9 +169,14 @@ def _come_on_pair(
     """Do what `come_on` does to the contacts of one pair."""
     time, collider = _time_to_meet(contacts, rows, first, last, h, velocity), pairs.collider[slot]
     for side in range(2 if time < h else 0):
-        face, m, distance = _level_face(
-            masses, shapes, colliders, collider, contacts, first, side, time, tolerance, fall, velocity
+        face, m, distance, rolls = _level_face(
+            masses, shapes, colliders, collider, contacts, first, last, side, time, h, tolerance, fall,
+            velocity,
         )  # fmt: skip
+        if face >= 0 and rolls:
+            for c in range(first, last):
+                rows.gap[c] = max(rows.gap[c], -h * normal_velocity(velocity, contacts, c) * NOT_YET)
+            return
         if face >= 0:
             _turn_on(masses, contacts, rows, first, last, side, m, distance)
             # Where it is over the edge, that face is where the next look at the pair begins.

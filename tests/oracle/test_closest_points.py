@@ -12,6 +12,7 @@ import pytest
 import topple
 from scenes.shapes import random_orientation, random_shape
 from scipy.spatial.transform import Rotation
+from topple.queries import _Pair
 from topple.verification_solids import PlacedSolids, Solid, smallest_overlap
 
 SHAPES = ["sphere", "box", "capsule", "cylinder", "cone", "hull", "plate"]
@@ -67,6 +68,46 @@ def test_swapped_shapes_give_the_same(one, other):
         assert swapped.separation == pytest.approx(found.separation, abs=2e-9)
         if found.separation > 1e-3:  # where they overlap the deepest direction need not be unique
             np.testing.assert_allclose(swapped.normal, -found.normal, atol=1e-4)
+
+
+def test_a_pair_again_after_a_jump():
+    """What decided before the jump decides after it only where it still does: two edges cut deep do not."""
+    rng = np.random.default_rng(7)
+    cut = 0
+    for _ in range(20):
+        shapes = random_shape("box", rng), random_shape("box", rng)
+        pair = _Pair(*shapes)
+        for _ in range(10):
+            poses = random_pose(rng, 0.1), random_pose(rng, 1.6)
+            found = pair.closest(*poses)
+            assert found.separation == pytest.approx(
+                topple.closest_points(shapes[0], poses[0], shapes[1], poses[1]).separation, abs=1e-6
+            )
+            # On along the last normal, into each other.
+            jump = found.separation + 0.1
+            poses = (poses[0][0] - jump * found.normal, poses[0][1]), poses[1]
+            again = topple.closest_points(shapes[0], poses[0], shapes[1], poses[1]).separation
+            assert pair.closest(*poses).separation == pytest.approx(again, abs=1e-6)
+            cut += again > -0.1 + 1e-3
+    assert cut > 10  # of which another plane decides
+
+
+@pytest.mark.parametrize(
+    "shape", [topple.Cylinder(0.2, 0.6), topple.Capsule(0.2, 0.6)], ids=["cylinder", "capsule"]
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_lies_along_an_edge(shape, turned):
+    """A round side along the edge of a box touches it with both ends, however little it leans to a side."""
+    lying = Rotation.from_euler("x", -90 if turned else 90, degrees=True).as_quat(scalar_first=True)
+    for lean in (1e-6, 1e-4, 1e-2, 0.1, 0.3, 0.5, 0.8, 1.2):
+        place = 0.2 * np.array([-np.sin(lean), 0.0, np.cos(lean)])
+        box = topple.Box((2.0, 4.0, 1.0)), (np.array([1.0, 0.1, -0.5]), AT_HOME[1])
+        region = topple.contacts(shape, (place, lying), *box, margin=1e-4)
+        assert len(region.separation) == 2, lean
+        np.testing.assert_allclose(region.separation, 0.0, atol=1e-9)
+        np.testing.assert_allclose(np.sort(region.point_b[:, 1]), [-0.3, 0.3], atol=1e-9)
+        swapped = topple.contacts(*box, shape, (place, lying), margin=1e-4)
+        np.testing.assert_allclose(np.sort(swapped.point_a[:, 1]), [-0.3, 0.3], atol=1e-9)
 
 
 def as_triangle(corners):

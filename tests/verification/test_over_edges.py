@@ -1,10 +1,11 @@
-"""Balls roll off tables and over edges; they and others get from one tile on to the next."""
+"""Round bodies roll off tables and over edges; they and others get from one tile on to the next."""
 
 import math
 
 import numpy as np
 import pytest
 import topple
+from scipy.spatial.transform import Rotation
 
 G, R, HEIGHT = 9.81, 0.1, 1.0
 STEPS = [1 / 60, 1 / 240, 1 / 1000]
@@ -103,6 +104,39 @@ def test_rolls_over_seams(floor, h, figure):
         figure("height", off, 1e-6, "m")
 
 
+ROLLERS = {"cylinder": topple.Cylinder(R, 0.3), "capsule": topple.Capsule(R, 0.2)}
+
+
+@pytest.mark.parametrize(
+    ("floor", "askew", "h"),
+    [("two boxes", askew, h) for askew in (0.0, 0.3) for h in STEPS] + [("tiles", 0.0, h) for h in STEPS[1:]],
+)
+@pytest.mark.parametrize("roller", ROLLERS)
+def test_rolls_on_its_side_over_seams(roller, floor, askew, h, figure):
+    """A cylinder or a capsule does so, too, straight on or askew, and keeps its speed.
+
+    Source: Newton's first law. Other points bear it from one step to the next, which is seen of it by a tenth
+    of the tolerance, 1e-4 m, at most. What is in its way for half a step would take v h / (2 r) of its speed.
+    """
+    for speed in (0.3, 1.0, 3.0):
+        scene = topple.Scene(gravity=(0, 0, -G), bodies=tiles(floor))
+        turned = Rotation.from_rotvec([0, 0, askew]) * Rotation.from_rotvec([0.5 * np.pi, 0, 0])
+        along = np.array([math.cos(askew), math.sin(askew), 0.0])
+        body = topple.Body(
+            "roller", ROLLERS[roller], mass=1.0, position=(-0.5 - 0.37 * speed * h, 0.2, R),
+            orientation=turned.as_quat(scalar_first=True), linear_velocity=speed * along,
+            angular_velocity=np.cross([0, 0, 1], along) * speed / R, friction=1.0, restitution=0.0,
+        )  # fmt: skip
+        scene.add(body)
+        simulation = topple.Simulation(scene, topple.ImpulseSolver(time_step=h))
+        off = 0.0
+        for _ in range(round(0.8 / speed / h)):
+            simulation.advance(h)
+            off = max(off, abs(simulation.state.position[-1, 2] - R))
+        figure("height", off, 1e-5, "m")
+        figure("speed, relative", np.linalg.norm(simulation.state.linear_velocity[-1]) / speed - 1.0, 1e-3)
+
+
 SLIDERS = {
     "box": (topple.Box((0.2, 0.2, 0.2)), (1.0, 0.0, 0.0, 0.0)),
     "turned box": (topple.Box((0.2, 0.2, 0.2)), (math.cos(0.2), 0.0, 0.0, math.sin(0.2))),
@@ -110,15 +144,15 @@ SLIDERS = {
 }
 
 
-@pytest.mark.parametrize("h", STEPS[1:])
+@pytest.mark.parametrize("h", STEPS)
 @pytest.mark.parametrize("slider", SLIDERS)
 @pytest.mark.parametrize("floor", ["two boxes", "tiles", "compound"])
 def test_slides_over_seams(floor, slider, h, figure):
     """What slides from one box on to another, as high, does not trip: v^2 = v0^2 - 2 mu g x all the way.
 
-    Source: Coulomb's law. In the first step nobody knows yet what bears it: it begins farther from the seams.
-    It sinks in by less than a thousandth of a millimetre: by so little it would run against the side of the
-    next box.
+    Source: Coulomb's law. It sinks in by less than a thousandth of a millimetre: by so little it would run
+    against the side of the next box. A load that goes over to another point acts half a step more or less;
+    at 1/60 s one end may come up by that in a step, within the tolerance.
     """
     shape, orientation = SLIDERS[slider]
     mu = 0.2
@@ -135,8 +169,9 @@ def test_slides_over_seams(floor, slider, h, figure):
             simulation.advance(h)
             off = max(off, abs(simulation.state.position[-1, 2] - R))
         x, velocity = simulation.state.position[-1, 0], simulation.state.linear_velocity[-1, 0]
-        figure("height", off, 1e-6, "m")
-        figure("energy, relative", (velocity**2 + 2.0 * mu * G * (x - start)) / speed**2 - 1.0, 1e-3)
+        figure("height", off, 1e-6 if h < 0.01 else 1e-4, "m")
+        energy = (velocity**2 + 2.0 * mu * G * (x - start)) / speed**2
+        figure("energy, relative", energy - 1.0, 1e-3 if h < 0.01 else mu * G * h / speed)
 
 
 @pytest.mark.parametrize("h", STEPS)
