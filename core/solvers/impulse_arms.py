@@ -298,14 +298,19 @@ def _surface_velocity(velocity, body, arm):
     return vec3.add(v, vec3.cross(w, arm))
 
 
+@inlined
+def velocity_at_start(contacts, c, velocity):
+    """Normal velocity of contact `c` as it lies at the start of the step [m/s]."""
+    a, b, arm = contacts.body[c, 0], contacts.body[c, 1], contacts.arm_at_start[c]
+    of_a = _surface_velocity(velocity, a, vec3.load(arm, 0))
+    of_b = _surface_velocity(velocity, b, vec3.load(arm, 1))
+    return vec3.dot(vec3.load(contacts.normal_at_start, c), vec3.subtract(of_a, of_b))
+
+
 @inner
 def rate_at_start(contacts, c, velocity):
     """Normal velocity of contact `c` as it lies at the start of the step, less that as it does in the mean.
 
     What rolls or slides on touches with one point after the other: that half way comes down until then.
     """
-    a, b, arm = contacts.body[c, 0], contacts.body[c, 1], contacts.arm_at_start[c]
-    of_a = _surface_velocity(velocity, a, vec3.load(arm, 0))
-    of_b = _surface_velocity(velocity, b, vec3.load(arm, 1))
-    start = vec3.dot(vec3.load(contacts.normal_at_start, c), vec3.subtract(of_a, of_b))
-    return start - normal_velocity(velocity, contacts, c)
+    return velocity_at_start(contacts, c, velocity) - normal_velocity(velocity, contacts, c)

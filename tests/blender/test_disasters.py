@@ -165,8 +165,11 @@ def test_undo_while_the_bake_is_shown(cube):
     bpy.ops.ed.undo_push(message="moved")
     running = prepare()
     running.job.start()
-    while len(running.frames) < 5:
+    while len(running.frames) < 5:  # one after the other: it runs still when the first are shown
+        running.job.go_on()
+        running.job.rest()
         running.job.tick()
+    assert running.running
     preview.begin(running)
     bpy.context.scene.frame_set(5)
     for step, x in ((bpy.ops.ed.undo, 9.0), (bpy.ops.ed.redo, 5.0)):
@@ -175,6 +178,7 @@ def test_undo_while_the_bake_is_shown(cube):
         bpy.context.scene.frame_set(3)
         fallen = 3 - 0.5 * 9.81 * (2 / 24) ** 2
         assert bpy.data.objects["cube"].location.z == pytest.approx(fallen, abs=1e-4)
+    running.job.go_on()
     while not running.job.tick():
         pass
     assert bpy.ops.topple.write_keyframes() == {"FINISHED"}
