@@ -13,7 +13,13 @@ import numpy as np
 
 from ..collision.narrow_phase import CARRIED_BY_A, CARRIED_BY_B
 from ..collision.separating_plane import FACE_A, FACE_B
-from ..dynamics.contact_rows import normal_response, normal_velocity, relative_velocity
+from ..dynamics.contact_rows import (
+    in_frame,
+    normal_response,
+    normal_velocity,
+    relative_velocity,
+    to_world,
+)
 from ..geometry.shape_table import CAPSULE, DISCS, HULL, PLANE, SPHERE
 from ..geometry.support import support_feature
 from ..jit import inlined, inner
@@ -108,8 +114,13 @@ def _turn_on(masses, contacts, rows, first, last, side, m, distance):
     sign = 2.0 * side - 1.0  # the normal is from b to a
     for c in range(first, last):
         other, body = contacts.body[c, 1 - side], contacts.body[c, side]
+        remembered = to_world(contacts, c, vec3.load(rows.impulse, c))
         for k in range(3):
             contacts.normal[c, k] = contacts.normal_at_start[c, k] = sign * m[k]
+        p = in_frame(contacts, c, remembered)  # it acts already
+        rows.impulse[c, 0], rows.impulse[c, 1], rows.impulse[c, 2] = max(p[0], 0.0), p[1], p[2]
+        for k in range(3):
+            rows.before[c, k] = rows.impulse[c, k]
         apart = vec3.subtract(vec3.load(masses.c, other), vec3.load(masses.c, body))
         height = vec3.dot(m, vec3.add(apart, vec3.load(contacts.arm_at_start[c], 1 - side))) - distance
         rows.gap[c] += height - contacts.separation[c]
