@@ -192,17 +192,17 @@ def _cut_by_outline(scratch, row, left, count, outward):
 
 
 @inner
-def clip_features(count_a, count_b, discs, by_b, n, rounding, margin, scratch):
+def clip_features(count_a, count_b, discs, ends_of_b, n, rounding, margin, scratch):
     """Candidates where the features in polygon 0 (of a) and polygon 1 (of b) lie over each other.
 
     Args:
         discs: (whether a polygon of a is a disc, whether one of b is).
-        by_b: Whether points of two lines are known again by the ends of that of b.
+        ends_of_b: Whether points of two lines are known again by the ends of that of b.
     """
     if count_a == 1 or count_b == 1:
         return
     if count_a == 2 and count_b == 2:
-        _overlap_lines(by_b, n, rounding, margin, scratch)
+        _overlap_lines(ends_of_b, n, rounding, margin, scratch)
         return
     # The reference gives the plane and the sides; the other one is cut by them. `outline` keeps it.
     by_b = count_b > 2
@@ -229,13 +229,13 @@ def clip_features(count_a, count_b, discs, by_b, n, rounding, margin, scratch):
 
 
 @inner
-def _overlap_lines(by_b, n, rounding, margin, scratch):
+def _overlap_lines(ends_of_b, n, rounding, margin, scratch):
     """Candidates at the ends of the common part of two lines that lie nearly along each other.
 
     Each has the feature that the end of the line would have over a face: it is the same contact point still
     when what rolls over a face gets to the edge of that.
     """
-    row = 1 if by_b else 0
+    row = 1 if ends_of_b else 0
     p0, p1 = vec3.load(scratch.polygon[row], 0), vec3.load(scratch.polygon[row], 1)
     q0, q1 = vec3.load(scratch.polygon[1 - row], 0), vec3.load(scratch.polygon[1 - row], 1)
     u, v = vec3.subtract(p1, p0), vec3.subtract(q1, q0)
@@ -251,7 +251,7 @@ def _overlap_lines(by_b, n, rounding, margin, scratch):
         t = low if k == 0 else high
         x = vec3.add(p0, vec3.scale(u, t))
         y = vec3.add(q0, vec3.scale(v, (t - t0) / (t1 - t0)))
-        on_a, on_b = (y, x) if by_b else (x, y)
+        on_a, on_b = (y, x) if ends_of_b else (x, y)
         separation = vec3.dot(n, vec3.subtract(on_a, on_b)) - rounding[0] - rounding[1]
         tag = scratch.tag[row, k] | (CUT if 0.0 < t < 1.0 else 0)
         if separation <= margin:
